@@ -1,0 +1,1 @@
+"""Measures subjects and records what it saw: gate, sample, record."""

@@ -1,0 +1,314 @@
+"""Is it right? Every variant against the float64 oracle, before anything is timed.
+
+This is what runs in the throw-away process (`python -m harness.gate`). Inputs are drawn
+afresh from several seeds; the truth is the oracle on inputs upcast to float64, cast to the
+case's dtype. Apart from the values, a variant must leave its inputs as they were, bit for
+bit, and hand out memory that is neither theirs nor that of its previous answer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from harness import discover
+from harness.child import Event, serve
+from harness.experiment import Case, Experiment, Variant
+from harness.faults import Fault, VariantFailed, guarded
+from harness.ledger import Ledger
+from harness.loaded import project_files
+
+Call = Callable[..., torch.Tensor]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What the checks of one variant on one case found.
+
+    Errors are the largest over all elements whose truth is finite; mismatched counts the
+    elements beyond the tolerance, nonfinite those that are not finite where the truth is.
+    wrong is the first thing found wrong, in words, or None.
+    """
+
+    seeds: list[int] = field(default_factory=list)
+    compared: int = 0
+    mismatched: int = 0
+    nonfinite: int = 0
+    max_abs_error: float = 0.0
+    max_rel_error: float = 0.0
+    inputs_unchanged: bool = True
+    prefilled_nan: bool = False
+    wrong: str | None = None
+
+    def blame(self, words: str) -> None:
+        """Keep the first thing that is wrong."""
+        self.wrong = self.wrong or words
+
+    def record(self, checked: str) -> Event:
+        """As the artifact has it: `correctness`."""
+        event: Event = {
+            "checked": checked,
+            "passed": self.wrong is None,
+            "compared": self.compared,
+            "mismatched": self.mismatched,
+            "nonfinite": self.nonfinite,
+            "inputs_unchanged": self.inputs_unchanged,
+            "prefilled_nan": self.prefilled_nan,
+            "seeds": self.seeds,
+        }
+        if self.compared:
+            event["max_abs_error"] = self.max_abs_error
+            event["max_rel_error"] = self.max_rel_error
+        return event
+
+
+def draw(case: Case, seed: int) -> tuple[torch.Tensor, ...]:
+    """The inputs of a case for one seed, on the CPU. TypeError when they are no tensors."""
+    device = torch.device("cpu")
+    generator = torch.Generator(device)
+    generator.manual_seed(seed)
+    inputs = case.make_inputs(case, generator, device)
+    if not isinstance(inputs, tuple) or not all(isinstance(x, torch.Tensor) for x in inputs):
+        raise TypeError(f"make_inputs of case {case.id!r} returns a tuple of tensors")
+    return inputs
+
+
+def truth(experiment: Experiment, case: Case, seed: int) -> torch.Tensor:
+    """The oracle's answer on the inputs of this seed, cast to the case's dtype."""
+    inputs = draw(case, seed)
+    upcast = [x.double() if x.is_floating_point() else x for x in inputs]
+    answer = experiment.oracle(*upcast)
+    dtype: torch.dtype = getattr(torch, case.dtype)
+    return answer.to(dtype)
+
+
+class Truths:
+    """The oracle's answers for the case at hand, computed once for all variants."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._case: str | None = None
+        self._known: dict[int, torch.Tensor] = {}
+
+    def __call__(self, case: Case, seed: int) -> torch.Tensor:
+        if case.id != self._case:
+            self._case, self._known = case.id, {}
+        if seed not in self._known:
+            self._known[seed] = truth(self._experiment, case, seed)
+        return self._known[seed]
+
+
+def examine(
+    variant: Variant, case: Case, seeds: Sequence[int], truths: Truths, call: Call
+) -> Evidence:
+    """Check a variant on a case. call(function, inputs, **options) makes each call.
+
+    Raises VariantFailed when a call of the variant fails.
+    """
+    evidence = Evidence()
+    previous: torch.Tensor | None = None
+    for seed in seeds:
+        expected = truths(case, seed)
+        inputs = draw(case, seed)
+        before = [_bytes(x).clone() for x in inputs]
+        output = call(variant.function, inputs)
+        evidence.seeds.append(seed)
+        _judge_memory(evidence, output, (*inputs, *([] if previous is None else [previous])))
+        _judge(evidence, output, expected, case)
+        if variant.writes_out and evidence.wrong is None:
+            _judge_out(evidence, variant, inputs, expected, case, call)
+        _judge_inputs(evidence, inputs, before)
+        if evidence.wrong is not None:
+            break
+        previous = output
+    return evidence
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """All bytes of the tensor's storage, gaps between its elements included."""
+    storage = tensor.untyped_storage()
+    return torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,))
+
+
+def _judge_memory(evidence: Evidence, output: Any, others: Sequence[torch.Tensor]) -> None:
+    """Neither the inputs' memory nor that of the previous answer, which is still held."""
+    if not isinstance(output, torch.Tensor) or output.numel() == 0:
+        return
+    place = output.untyped_storage().data_ptr()
+    if place in {x.untyped_storage().data_ptr() for x in others if x.numel()}:
+        evidence.blame("the output shares memory with an input or with the previous output")
+
+
+def _judge(evidence: Evidence, output: Any, expected: torch.Tensor, case: Case) -> None:
+    if not isinstance(output, torch.Tensor):
+        evidence.blame(f"the output is a {type(output).__name__}, not a tensor")
+    elif output.shape != expected.shape:
+        evidence.blame(f"the output has shape {_sizes(output)}, not {_sizes(expected)}")
+    elif output.dtype != expected.dtype:
+        evidence.blame(f"the output is {_name(output.dtype)}, not {_name(expected.dtype)}")
+    else:
+        _judge_values(evidence, output, expected, case)
+
+
+def _judge_values(
+    evidence: Evidence, output: torch.Tensor, expected: torch.Tensor, case: Case
+) -> None:
+    """Element by element: |output - truth| <= atol + rtol |truth|, and infinities alike."""
+    got, want = output.double(), expected.double()
+    finite = torch.isfinite(want)
+    error = (got - want).abs()[finite]
+    size = want.abs()[finite]
+    lost = ~torch.isfinite(got[finite])
+    same_elsewhere = torch.eq(got, want) | (torch.isnan(got) & torch.isnan(want))
+    # A comparison with NaN is false, so a NaN error counts as beyond the tolerance.
+    within = error <= case.tolerance.atol + case.tolerance.rtol * size
+    beyond = int((~within).sum()) + int((~same_elsewhere[~finite]).sum())
+    evidence.compared += want.numel()
+    evidence.mismatched += beyond
+    evidence.nonfinite += int(lost.sum())
+    seen = error[~lost]
+    evidence.max_abs_error = max(evidence.max_abs_error, _largest(seen))
+    nonzero = size[~lost] > 0
+    relative = seen[nonzero] / size[~lost][nonzero]
+    evidence.max_rel_error = max(evidence.max_rel_error, _largest(relative))
+    if beyond:
+        evidence.blame("elements lie further from the oracle than the tolerance allows")
+
+
+def _judge_out(
+    evidence: Evidence,
+    variant: Variant,
+    inputs: Sequence[torch.Tensor],
+    expected: torch.Tensor,
+    case: Case,
+    call: Call,
+) -> None:
+    """The same with an output handed in and full of NaN: every element must be written."""
+    out = torch.empty_like(expected)
+    if out.is_floating_point():
+        out.fill_(math.nan)
+        evidence.prefilled_nan = True
+    answer = call(variant.function, inputs, out=out)
+    if isinstance(answer, torch.Tensor) and answer.data_ptr() != out.data_ptr():
+        evidence.blame("given `out`, it answers with another tensor")
+    _judge(evidence, out, expected, case)
+
+
+def _judge_inputs(
+    evidence: Evidence, inputs: Sequence[torch.Tensor], before: Sequence[torch.Tensor]
+) -> None:
+    after = [_bytes(x) for x in inputs]
+    if not all(torch.equal(a, b) for a, b in zip(after, before, strict=True)):
+        evidence.inputs_unchanged = False
+        evidence.blame("an input was changed by the call")
+
+
+def _largest(values: torch.Tensor) -> float:
+    return float(values.max()) if values.numel() else 0.0
+
+
+def _sizes(tensor: torch.Tensor) -> str:
+    return "×".join(str(size) for size in tensor.shape)
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def case_facts(experiment: Experiment, case: Case) -> Event:
+    """What only the tensors tell: the strides of each input, by the oracle's own names."""
+    inputs = draw(case, case.seed)
+    names = _input_names(experiment.oracle, len(inputs))
+    pairs = zip(names, inputs, strict=True)
+    return {"strides": {name: list(tensor.stride()) for name, tensor in pairs}}
+
+
+def _input_names(oracle: Callable[..., Any], count: int) -> list[str]:
+    """Names of the inputs: the oracle's parameters where it has as many, else by position."""
+    try:
+        names = list(inspect.signature(oracle).parameters)[:count]
+    except ValueError:
+        # A builtin without a signature.
+        names = []
+    fit = len(names) == count and all(name.isascii() and name[0].islower() for name in names)
+    return names if fit else [f"input{number}" for number in range(1, count + 1)]
+
+
+def _tasks(job: Event) -> Iterator[tuple[int, Event]]:
+    yield from enumerate(job["tasks"])
+
+
+def work(job: Event, send: Callable[[Event], None], ledger: Ledger) -> None:
+    """Judge each task of the job: a variant, from the subject or a changed copy, on a case."""
+    root = Path(job["root"])
+    subject = discover.Subject(job["subject"], Path(job["folder"]))
+    experiment = discover.load(subject, root)
+    if job["checked"] == "interpreter":
+        _fill_fresh_memory_with_nan()
+    truths = Truths(experiment)
+    told: set[str] = set()
+    for number, task in _tasks(job):
+        case = experiment.case(task["case"])
+        if case.id not in told:
+            told.add(case.id)
+            send({"event": "case", "case": case.id, **case_facts(experiment, case)})
+        variant = _variant(task, job, experiment)
+
+        def call(
+            function: Call, inputs: Sequence[torch.Tensor], who: int = number, **options: Any
+        ) -> torch.Tensor:
+            ledger.enter(who)
+            try:
+                return guarded(function, inputs, **options)
+            finally:
+                ledger.leave()
+
+        send({"event": "judged", "number": number, **judge(variant, case, job, truths, call)})
+    send({"event": "end", "files": project_files(root)})
+
+
+def judge(variant: Variant, case: Case, job: Event, truths: Truths, call: Call) -> Event:
+    """The outcome of one task: a status, what was found, and a reason where it is not ok."""
+    try:
+        evidence = examine(variant, case, job["seeds"], truths, call)
+    except VariantFailed as failure:
+        return _outcome(failure.fault)
+    # Memory fresh from torch was full of NaN too; the kernel's own allocation came from there.
+    evidence.prefilled_nan = evidence.prefilled_nan or job["checked"] == "interpreter"
+    correctness = evidence.record(job["checked"])
+    if evidence.wrong is None:
+        return {"status": "ok", "correctness": correctness}
+    fault = Fault("incorrect", {"text": evidence.wrong, "code": "gate-failed"})
+    return {**_outcome(fault), "correctness": correctness}
+
+
+def _outcome(fault: Fault) -> Event:
+    return {"status": fault.status, "reason": fault.reason}
+
+
+def _fill_fresh_memory_with_nan() -> None:
+    """Let `torch.empty` hand out NaN, so that an element nobody wrote is seen.
+
+    torch does this in its deterministic mode; the interpreter's arithmetic is numpy's and is
+    not touched by that mode.
+    """
+    torch.use_deterministic_algorithms(mode=True, warn_only=True)
+
+
+def _variant(task: Event, job: Event, experiment: Experiment) -> Variant:
+    """The variant of a task, from the subject or from the changed copy that the task names."""
+    if "copy" not in task:
+        return experiment.variant(task["variant"])
+    subject = discover.Subject(job["subject"], Path(task["copy"]))
+    alias = f"{job['subject']}_{task['mistake']}"
+    return discover.load(subject, subject.folder, alias).variant(task["variant"])
+
+
+if __name__ == "__main__":
+    serve(work)

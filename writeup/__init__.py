@@ -1,0 +1,1 @@
+"""Renders recorded measurements as pages whose every number can be followed back."""

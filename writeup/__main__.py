@@ -1,0 +1,5 @@
+"""`python -m writeup`."""
+
+from writeup.cli import main
+
+main()

@@ -1,0 +1,246 @@
+"""What the record says of one thing: a field of a variant, a fact of a case or of a run.
+
+Every function answers with words for the page, and raises LookupError, with a sentence for
+the author, where the record does not hold what was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from writeup import derive, roofs
+from writeup.evidence import Evidence
+from writeup.language import Denominator, Field, Measure, Word, nearest
+from writeup.selection import Row
+from writeup.strict import pointer
+from writeup.views import Code, Words
+
+# Fields that need a timing; the others are facts of a variant, whatever the mode.
+TIMED = frozenset(
+    {
+        Field.TIME,
+        Field.BAND,
+        Field.MIN,
+        Field.MAX,
+        Field.SAMPLES,
+        Field.BLOCKS,
+        Field.OUTLIERS,
+        Field.THROUGHPUT,
+        Field.BANDWIDTH,
+        Field.FRACTION,
+    }
+)
+_TIMES: Mapping[Field, Callable[[Row], Evidence]] = {
+    Field.TIME: derive.time,
+    Field.BAND: derive.band,
+    Field.MIN: derive.minimum,
+    Field.MAX: derive.maximum,
+    Field.SAMPLES: derive.samples,
+    Field.BLOCKS: derive.blocks,
+    Field.OUTLIERS: derive.outliers,
+}
+# Facts of a variant: where they stand in its record.
+_FACTS: Mapping[Field, tuple[str, ...]] = {
+    Field.REGISTERS: ("resources", "registers"),
+    Field.SPILLS: ("resources", "spills"),
+    Field.SHARED: ("resources", "shared"),
+    Field.ERROR: ("correctness", "max_abs_error"),
+    Field.STATUS: ("status",),
+    Field.ROLE: ("role",),
+}
+_PROSE = {Field.BACKEND: "backend", Field.ROUNDING: "rounding"}
+_ENVIRONMENT = ("device", "software", "host", "flags", "variables")
+
+
+def measured(row: Row, measure: Measure) -> Words:
+    """The words for a field of a row. Raises LookupError or ValueError where it has none."""
+    name = row.variant.id
+    match measure.field:
+        case field_ if field_ in _TIMES:
+            return _TIMES[field_](row)
+        case Field.THROUGHPUT:
+            return derive.throughput(row, derive.COMPULSORY)
+        case Field.BANDWIDTH:
+            return derive.bandwidth(row, derive.COMPULSORY)
+        case Field.INTENSITY:
+            return derive.intensity(row.case)
+        case Field.FRACTION:
+            return _fraction(row, measure)
+        case Field.REASON:
+            return reason(row)
+        case Field.CONFIG:
+            return _config(row)
+        case Field.EXPRESSION:
+            return Code(_recorded(row, "expression"))
+        case field_ if field_ in _PROSE:
+            text = row.variant.raw.get(_PROSE[field_])
+            if text is None:
+                raise LookupError(f"the record names no {field_} of '{name}'")
+            return str(text)
+        case Field.METRIC | Field.COUNTER:
+            return _named(row, measure)
+        case _:
+            return _recorded(row, *_FACTS[measure.field])
+
+
+def _recorded(row: Row, *keys: str) -> Evidence:
+    where = row.variant.pointer + pointer(*keys)
+    try:
+        return derive.fact(row.artifact, where, f"{keys[-1]} of {row.variant.id}")
+    except KeyError:
+        raise LookupError(f"the record holds no {keys[-1]} of '{row.variant.id}'") from None
+
+
+def _named(row: Row, measure: Measure) -> Evidence:
+    kind = "counters" if measure.field is Field.COUNTER else "metrics"
+    names = row.variant.raw.get(kind, {})
+    name = str(measure.name)
+    if name not in names:
+        near = nearest(name, names)
+        raise LookupError(
+            f"the record holds no {measure} of '{row.variant.id}'{near and '; ' + near}"
+        )
+    if kind == "counters":
+        return _recorded(row, kind, name)
+    return derive.metric(row, name)
+
+
+def _fraction(row: Row, measure: Measure) -> Evidence:
+    if measure.of is Denominator.COPY:
+        copy = row.case.matched_copy
+        beside = row.beside(copy) if copy else None
+        if beside is None:
+            raise LookupError(f"no copy was timed beside '{row.variant.id}'")
+        return derive.of_copy(row, beside)
+    above = roofs.over(row.run, row.case, row.mode)
+    if above.memory is None:
+        raise LookupError(f"the run measured no memory ceiling for '{row.case.id}'")
+    if measure.of is Denominator.CEILING:
+        return derive.of_ceiling(row, above.memory)
+    if above.compute is None:
+        raise LookupError(f"the run measured no compute ceiling for '{row.case.dtype}'")
+    return derive.of_attainable(row, above.compute, above.memory)
+
+
+def reason(row: Row) -> Words:
+    """Why a variant is not ok, in its own words, with the numbers that explain it."""
+    why = row.variant.reason
+    if why is None:
+        raise LookupError(f"'{row.variant.id}' is {row.variant.status} and gives no reason")
+    words: list[str | Evidence] = [str(why["text"])]
+    for key, joint in (("required", ": required "), ("limit", ", available ")):
+        if key in why:
+            words += [joint, _recorded(row, "reason", key)]
+    return tuple(words)
+
+
+def _config(row: Row) -> Words:
+    if not row.variant.config:
+        raise LookupError(f"'{row.variant.id}' has no configuration")
+    words: list[str | Evidence] = []
+    for key in row.variant.config:
+        words += [", " if words else "", f"{key} ", _recorded(row, "config", key)]
+    return tuple(words)
+
+
+# Facts of a run and a case.
+
+
+def environment(row: Row, path: Sequence[Word]) -> Evidence:
+    """`env.device`, `env.torch`, `env.cores`: a fact of the environment, by its short name."""
+    held = row.run.environment
+    names = [word.text for word in path] or ["device"]
+    for keys in _spellings(names):
+        where = row.run.pointer + pointer("environment", *keys)
+        try:
+            found = row.artifact.at(where)
+        except KeyError:
+            continue
+        if isinstance(found, Mapping) and "value" not in found:
+            continue
+        return derive.fact(row.artifact, where, f"{names[-1]} of the environment")
+    known = sorted({"device", *(k for part in _ENVIRONMENT for k in held.get(part, {}))})
+    near = nearest(names[-1], known) or f"it holds {', '.join(known)}"
+    raise LookupError(f"the environment holds no '{'.'.join(names)}'; {near}")
+
+
+def _spellings(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    if list(names) == ["device"]:
+        yield ("device", "name")
+    yield tuple(names)
+    for part in _ENVIRONMENT:
+        yield (part, *names)
+
+
+def of_run(row: Row, path: Sequence[Word]) -> Words:
+    run, artifact = row.run, row.artifact
+    name = path[0].text if path else "id"
+    match name:
+        case "id":
+            return derive.name(artifact.commit, run.id)
+        case "commit":
+            return derive.short(artifact.commit)
+        case "date":
+            return derive.date(artifact, run.pointer + "/started", "start of the run")
+        case "command":
+            return Code(derive.command(artifact, run.pointer + "/command", "command"))
+        case "device":
+            return derive.fact(artifact, run.pointer + "/environment/device/name", "device")
+        case "blocks":
+            blocks = [
+                run.pointer + pointer("processes", key)
+                for key, process in run.raw.get("processes", {}).items()
+                if process.get("role", "block") == "block"
+            ]
+            return derive.count([f"{artifact.commit}#{block}" for block in blocks], "blocks")
+        case "seed" | "protocol":
+            return derive.fact(artifact, run.pointer + pointer(name), name)
+    raise LookupError(
+        f"a run has no '{name}'; it has id, commit, date, command, device, blocks, seed"
+    )
+
+
+def of_case(row: Row, path: Sequence[Word]) -> Words:
+    case, artifact = row.case, row.artifact
+    name = path[0].text if path else "id"
+    if name in case.shape:
+        where = case.pointer + pointer("shape", name)
+        return derive.fact(artifact, where, f"{name} of {case.id}")
+    match name:
+        case "id":
+            return Code(derive.name(artifact.commit, case.id))
+        case "shape":
+            return derive.shape(artifact, case.pointer + "/shape", f"shape of {case.id}")
+        case "dtype" | "layout":
+            return derive.fact(artifact, case.pointer + pointer(name), f"{name} of {case.id}")
+        case "bytes" | "flops":
+            where = case.pointer + pointer("work", name)
+            return derive.fact(artifact, where, f"{name} of the work of {case.id}")
+        case "intensity":
+            return derive.intensity(case)
+        case "what":
+            return str(case.raw.get("what", ""))
+        case "distribution":
+            return str(case.raw["inputs"]["distribution"])
+        case "atol" | "rtol":
+            where = case.pointer + pointer("tolerance", name)
+            return derive.fact(artifact, where, f"{name} of {case.id}")
+    near = nearest(name, [*case.shape, "shape", "dtype", "bytes", "flops", "intensity", "what"])
+    raise LookupError(f"a case has no '{name}'{near and '; ' + near}")
+
+
+def of_ceilings(row: Row, path: Sequence[Word]) -> Evidence:
+    above = roofs.over(row.run, row.case, row.mode)
+    name = path[0].text if path else "memory"
+    if name == "ridge" and above.memory and above.compute:
+        return derive.ridge(above.compute, above.memory)
+    if name == "attainable" and above.memory and above.compute:
+        return derive.attainable(row.case, above.compute, above.memory)
+    if name == "floor" and above.memory and above.compute:
+        return derive.floor(row.case, above.compute, above.memory)
+    found = {"memory": above.memory, "compute": above.compute}.get(name, row.run.ceilings.get(name))
+    if found is not None:
+        return derive.ceiling(found)
+    known = ["memory", "compute", "ridge", "attainable", "floor", *row.run.ceilings]
+    near = nearest(name, known) or f"it measured {', '.join(known)}"
+    raise LookupError(f"the run measured no ceiling '{name}'; {near}")

@@ -1,0 +1,234 @@
+"""The `writeup` command: from arguments to text and an exit code.
+
+Exit codes: 0 fine, 1 findings, 2 usage. Only here is anything printed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from writeup.errors import Problem, Problems, Severity, WriteupError
+
+FINDINGS = 1
+USAGE = 2
+
+_FORMATS = ("text", "github", "json")
+
+
+def _format_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(_FORMATS),
+        default="text",
+        show_default=True,
+        help="How problems are written.",
+    )(command)
+
+
+def _root_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--root",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        default=Path(),
+        help="A folder of the project; its configuration is looked for upwards from here.",
+    )(command)
+
+
+def _failing_clearly(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What a person can mend becomes text and an exit code; a bug keeps its traceback."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        form = kwargs.get("form", "text")
+        try:
+            return command(*args, **kwargs)
+        except Problems as error:
+            _print(error.problems, form)
+            raise SystemExit(FINDINGS) from None
+        except WriteupError as error:
+            click.echo(f"error: {error}", err=True)
+            raise SystemExit(FINDINGS) from None
+
+    return run
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 fine, 1 findings, 2 usage. NO_COLOR is respected.",
+)
+@click.version_option(package_name="writeup", prog_name="writeup")
+def main() -> None:
+    """Render recorded measurements as pages whose every number can be followed back."""
+
+
+@main.command()
+@_root_option
+@_format_option
+@click.option("--out", type=click.Path(path_type=Path), help="Publish here, not in `site`.")
+@click.option("--relaxed", is_flag=True, help="Publish despite problems, with a banner.")
+@click.option("--check-reproducible", is_flag=True, help="Build twice and compare the bytes.")
+@click.option("-q", "--quiet", is_flag=True, help="Print problems only.")
+@_failing_clearly
+def build(
+    root: Path, form: str, out: Path | None, relaxed: bool, check_reproducible: bool, quiet: bool
+) -> None:
+    """Build the site from stories and recorded results; all or nothing."""
+    from writeup import build as building
+
+    config = building.configuration(root, relaxed=relaxed)
+    site = building.build(config)
+    if check_reproducible:
+        different = building.differences(site, building.build(config))
+        if different:
+            raise WriteupError(f"two builds differ in {', '.join(different)}")
+    _print(site.problems, form)
+    target = building.publish(site, config, out)
+    if not quiet:
+        click.echo(f"{site.summary} -> {_shown(target)}", err=True)
+
+
+@main.command()
+@_root_option
+@_format_option
+@click.option("-q", "--quiet", is_flag=True, help="Print problems only.")
+@_failing_clearly
+def check(root: Path, form: str, quiet: bool) -> None:
+    """Do all that `build` does, except publish."""
+    from writeup import build as building
+
+    site = building.build(building.configuration(root), ask_history=True)
+    _print(site.problems, form)
+    if not quiet:
+        click.echo(site.summary, err=True)
+
+
+@main.command()
+@_root_option
+@click.argument("subject")
+@_failing_clearly
+def new(root: Path, subject: str) -> None:
+    """Write the folder of a new SUBJECT, with a blank record that builds at once."""
+    from writeup import config, scaffold
+
+    project = config.find(root)
+    for path in scaffold.new(project.root, subject, project):
+        click.echo(_shown(path))
+    click.echo(
+        f"next: write the reference and the variants, then `harness run {subject}`", err=True
+    )
+
+
+@main.command()
+@click.argument("what", required=False)
+@_root_option
+@_failing_clearly
+def explain(what: str | None, root: Path) -> None:
+    """Explain a rule, or the chain of a number (its key, address or page:line:column).
+
+    Without an argument, list the rules.
+    """
+    from writeup import explain as explaining
+
+    if what is None:
+        for rule in explaining.rules().values():
+            click.echo(f"{rule.id:24} {rule.refuses}")
+    elif what in explaining.rules():
+        click.echo(explaining.rules()[what].text)
+    else:
+        from writeup import build as building
+
+        click.echo(building.explained(building.configuration(root), what))
+
+
+@main.command()
+@_format_option
+@click.argument("site", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("-q", "--quiet", is_flag=True, help="Print problems only.")
+@_failing_clearly
+def verify(site: Path, form: str, quiet: bool) -> None:
+    """Derive every number of a built SITE again from the artifacts that it carries."""
+    from writeup import verify as verifying
+
+    problems = verifying.verify(site)
+    if problems:
+        raise Problems(problems)
+    if not quiet:
+        click.echo(f"{_shown(site)}: every number follows from its artifact", err=True)
+
+
+def _shown(path: Path) -> str:
+    """A path as a person would type it from here."""
+    return os.path.relpath(path)
+
+
+def _print(problems: Sequence[Problem], form: str) -> None:
+    if form == "json":
+        click.echo(json.dumps([_as_dict(p) for p in problems], indent=1, ensure_ascii=False))
+        return
+    lines = _github(problems) if form == "github" else _text(problems)
+    for line in lines:
+        click.echo(line, err=form == "text")
+    if problems and form == "text":
+        click.echo(_count(problems), err=True)
+
+
+def _as_dict(problem: Problem) -> dict[str, Any]:
+    return {
+        "path": problem.path,
+        "line": problem.line,
+        "column": problem.column,
+        "end": problem.end,
+        "severity": str(problem.severity),
+        "rule": problem.rule,
+        "message": problem.message,
+        "hint": problem.hint,
+    }
+
+
+def _text(problems: Iterable[Problem]) -> Iterable[str]:
+    for problem in problems:
+        colour = "red" if problem.severity is Severity.ERROR else "yellow"
+        kind = click.style(f"{problem.severity}[{problem.rule}]", fg=colour)
+        yield f"{problem.place}: {kind}: {problem.message}"
+        if problem.source and problem.column:
+            yield f"    {problem.source}"
+            width = max(1, min(problem.end or problem.column + 1, len(problem.source) + 1))
+            pad = "".join("\t" if c == "\t" else " " for c in problem.source[: problem.column - 1])
+            yield f"    {pad}{'^' * max(1, width - problem.column)}"
+        if problem.hint:
+            yield f"    hint: {problem.hint}"
+
+
+def _github(problems: Iterable[Problem]) -> Iterable[str]:
+    for problem in problems:
+        place = f"file={_escaped(problem.path)}"
+        if problem.line:
+            place += f",line={problem.line}"
+        if problem.column:
+            place += f",col={problem.column}"
+        message = f"{problem.message}. {problem.hint}" if problem.hint else problem.message
+        yield f"::{problem.severity} {place},title={problem.rule}::{_escaped(message)}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _count(problems: Sequence[Problem]) -> str:
+    errors = sum(p.severity is Severity.ERROR for p in problems)
+    warnings = len(problems) - errors
+    parts = [f"{errors} error{'s' * (errors != 1)}"] if errors else []
+    parts += [f"{warnings} warning{'s' * (warnings != 1)}"] if warnings else []
+    return ", ".join(parts)
+
+
+if __name__ == "__main__":
+    main()

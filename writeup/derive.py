@@ -1,0 +1,488 @@
+"""How each text of a page follows from raw samples: one function a form of evidence.
+
+`verify` derives the same texts again on its own from the same definitions; the two share
+`stats` and `quantity` and nothing else. Times are in seconds, rates in byte/s or flop/s.
+`unit` is a symbol to show a quantity in (one unit a table column), else it is scaled.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import shlex
+from collections.abc import Mapping, Sequence
+
+from writeup import stats
+from writeup.evidence import Evidence
+from writeup.quantity import SPACE, Quantity, show, show_band, tick
+from writeup.result import Artifact, Case, Ceiling, Run, Variant, quantity
+from writeup.selection import Row
+from writeup.strict import Json, pointer
+
+COMPULSORY = "compulsory"
+IMPLEMENTED = "implemented"
+
+
+# What one measurement says.
+
+
+def time(row: Row, unit: str | None = None) -> Evidence:
+    """The median of the block medians."""
+    return _shown("time", (row.address,), (), seconds(row), unit, label=_of("time", row))
+
+
+def band(row: Row, unit: str | None = None) -> Evidence:
+    """The interval beside the median."""
+    return _banded("band", (row.address,), (), seconds(row), unit, _of("band", row))
+
+
+def minimum(row: Row, unit: str | None = None) -> Evidence:
+    """The smallest sample; never a headline."""
+    return _spread("min", (), row, stats.summary(row.samples).min, unit)
+
+
+def maximum(row: Row, unit: str | None = None) -> Evidence:
+    """The largest sample."""
+    return _spread("max", (), row, stats.summary(row.samples).max, unit)
+
+
+def quartile(row: Row, which: int, unit: str | None = None) -> Evidence:
+    """The first or third quartile of the pooled samples; which is one or three."""
+    summary = stats.summary(row.samples)
+    value = {1: summary.q1, 3: summary.q3}[which]
+    return _spread("quartile", (str(which),), row, value, unit)
+
+
+def samples(row: Row) -> Evidence:
+    """How many samples there are, over all blocks."""
+    return _number("samples", row, stats.summary(row.samples).samples)
+
+
+def blocks(row: Row) -> Evidence:
+    """How many blocks, each a process of its own."""
+    return _number("blocks", row, stats.summary(row.samples).blocks)
+
+
+def outliers(row: Row) -> Evidence:
+    """How many samples lie far off; they stay in."""
+    return _number("outliers", row, stats.summary(row.samples).outliers)
+
+
+def bandwidth(row: Row, count: str, unit: str | None = None) -> Evidence:
+    """Bytes of the work over the time. Raises ValueError where no bytes were counted."""
+    found = _rate(_work(row, count), "bytes", row, "byte/s")
+    label = _of("bandwidth", row)
+    return _shown("bandwidth", (row.address,), (count,), found, unit, label=label)
+
+
+def throughput(row: Row, count: str, unit: str | None = None) -> Evidence:
+    """Operations of the work over the time. Raises ValueError where none were counted."""
+    found = _rate(_work(row, count), "flops", row, "flop/s")
+    label = _of("throughput", row)
+    return _shown("throughput", (row.address,), (count,), found, unit, label=label)
+
+
+def rate(of: Ceiling) -> Quantity:
+    """A ceiling's best rate with its band."""
+    found = of.best()[1]
+    return Quantity(found.value, of.unit, found.low, found.high)
+
+
+def rate_band(row: Row, count: str) -> tuple[float | None, float | None]:
+    """The ends of the band of a row's rate, in flop/s."""
+    found = _rate(_work(row, count), "flops", row, "flop/s")
+    return found.low, found.high
+
+
+def copy_rate(copy: Row) -> Evidence:
+    """The rate in flop/s that the case's work would have at the speed of its matched copy."""
+    return throughput(copy, COMPULSORY)
+
+
+def seconds(row: Row) -> Quantity:
+    """The estimate of a time with its band."""
+    found = stats.estimate(row.samples)
+    return Quantity(found.value, "s", found.low, found.high)
+
+
+def metric(row: Row, name: str) -> Evidence:
+    """Any other metric of a variant: the median of its block medians, in its own unit."""
+    recorded = row.variant.raw["metrics"][name]
+    found = stats.estimate(recorded["samples"])
+    value = Quantity(found.value, recorded["unit"], found.low, found.high)
+    label = f"{name} of {row.variant.id}, {row.case.id}"
+    return _shown("metric", (row.variant.address,), (name,), value, None, label=label)
+
+
+# What two measurements say of each other.
+
+
+def ratio(row: Row, baseline: Row) -> stats.Estimate:
+    """Baseline time by time over paired blocks. Raises ValueError where none pair."""
+    return stats.ratio(baseline.samples, row.samples)
+
+
+def speedup(row: Row, baseline: Row) -> Evidence:
+    """The ratio of the baseline's time to the variant's; above one is faster."""
+    label = f"speed-up of {_name(row)} over {_name(baseline)}, {_where(row)}"
+    at = (row.address, baseline.address)
+    return _shown("speedup", at, (), _times(ratio(row, baseline)), None, label=label)
+
+
+def speedup_band(row: Row, baseline: Row) -> Evidence:
+    """The interval beside that ratio."""
+    label = f"band of the speed-up of {_name(row)} over {_name(baseline)}, {_where(row)}"
+    at = (row.address, baseline.address)
+    return _banded("speedup-band", at, (), _times(ratio(row, baseline)), None, label)
+
+
+def judgement(row: Row, baseline: Row) -> stats.Judgement:
+    """The verdict on that ratio, by the case's margin and its A/A twins."""
+    return stats.verdict(ratio(row, baseline), row.case.margin, twins(row))
+
+
+def twins(row: Row) -> stats.Estimate | None:
+    """The ratio of the two equal variants in the rounds of a row, where it had them."""
+    pair = twin_rows(row)
+    return ratio(pair[1], pair[0]) if pair else None
+
+
+def twin_rows(row: Row) -> tuple[Row, Row] | None:
+    """The A/A twins of a row's rounds, by id."""
+    found = [row.beside(v) for v in sorted(row.case.twins, key=lambda v: v.id)]
+    timed = [twin for twin in found if twin is not None]
+    return (timed[0], timed[1]) if len(timed) > 1 else None
+
+
+def verdict(row: Row, baseline: Row) -> Evidence:
+    """Faster, slower, same or cannot tell."""
+    word = str(judgement(row, baseline).verdict)
+    label = f"verdict on {_name(row)} beside {_name(baseline)}, {_where(row)}"
+    return Evidence("verdict", (row.address, baseline.address), word, label=label)
+
+
+def geomean(pairs: Sequence[tuple[Row, Row]], which: str) -> Evidence:
+    """Over (row, baseline) pairs, one a case: the geometric mean, the worst or the best."""
+    ratios = {t.address: ratio(t, b).value for t, b in pairs}
+    mean = stats.geometric_mean(ratios)
+    value = {"mean": mean.value, "best": ratios[mean.best], "worst": ratios[mean.worst]}[which]
+    at = tuple(address for t, b in pairs for address in (t.address, b.address))
+    what = {"mean": "geometric mean", "best": "best", "worst": "worst"}[which]
+    label = f"{what} of the speed-ups over all cases"
+    return _shown("geomean", at, (which,), Quantity(value, "×"), None, label=label)
+
+
+def of_copy(row: Row, copy: Row) -> Evidence:
+    """The share of the speed of a copy of the case's own bytes, in the same rounds."""
+    speed = ratio(row, copy)
+    scale = _bytes(row.case.work) / _bytes(_own_work(copy.variant) or row.case.work)
+    low = None if speed.low is None else speed.low * scale
+    high = None if speed.high is None else speed.high * scale
+    found = Quantity(speed.value * scale, "%", low, high)
+    label = f"share of a copy of the same bytes reached by {_name(row)}, {_where(row)}"
+    at = (row.address, copy.address)
+    return _shown("fraction", at, ("matched",), found, None, label=label)
+
+
+def of_ceiling(row: Row, memory: Ceiling) -> Evidence:
+    """The share of the measured memory ceiling, by compulsory bytes."""
+    bound = memory.best()[1].value
+    found = _over(_rate(row.case.work, "bytes", row, "byte/s"), bound)
+    label = f"share of the memory ceiling reached by {_name(row)}, {_where(row)}"
+    return _shown("fraction", (row.address, memory.address), ("ceiling",), found, None, label=label)
+
+
+def of_attainable(row: Row, compute: Ceiling, memory: Ceiling) -> Evidence:
+    """The share of what both ceilings allow at the work's intensity."""
+    bound = _attainable(row.case.work, compute, memory)
+    found = _over(_rate(row.case.work, "flops", row, "flop/s"), bound)
+    label = f"share of the attainable rate reached by {_name(row)}, {_where(row)}"
+    at = (row.address, compute.address, memory.address)
+    return _shown("fraction", at, ("attainable",), found, None, label=label)
+
+
+# Ceilings and counted work.
+
+
+def ceiling(of: Ceiling, unit: str | None = None) -> Evidence:
+    """The rate of the best probe."""
+    label = f"measured ceiling {of.id}, best probe {of.best()[0]}"
+    return _shown("ceiling", (of.address,), (), rate(of), unit, label=label)
+
+
+def ceiling_band(of: Ceiling, unit: str | None = None) -> Evidence:
+    """The interval beside it."""
+    label = f"band of the measured ceiling {of.id}"
+    return _banded("ceiling-band", (of.address,), (), rate(of), unit, label)
+
+
+def probe(of: Ceiling, name: str) -> Evidence:
+    """The rate of one probe of a ceiling."""
+    found = of.probes[name].estimate
+    shown = Quantity(found.value, of.unit, found.low, found.high)
+    label = f"rate of the probe {name} of {of.id}"
+    return _shown("probe", (of.address,), (name,), shown, None, label=label)
+
+
+def ridge(compute: Ceiling, memory: Ceiling) -> Evidence:
+    """The intensity at which both ceilings bind alike."""
+    at = (compute.address, memory.address)
+    found = Quantity(compute.best()[1].value / memory.best()[1].value, "flop/byte")
+    return _shown("ridge", at, (), found, None, label="ridge point of both ceilings")
+
+
+def intensity(case: Case, variant: Variant | None = None) -> Evidence:
+    """Operations by bytes of the case's compulsory work, or of a variant as implemented."""
+    own = _own_work(variant) if variant is not None else None
+    if variant is None or own is None:
+        at, count, work = case.address, COMPULSORY, case.work
+    else:
+        at, count, work = variant.address, IMPLEMENTED, own
+    found = Quantity(_intensity(work), "flop/byte")
+    label = f"arithmetic intensity of {case.key} over {count} bytes"
+    return _shown("intensity", (at,), (count,), found, None, label=label)
+
+
+def attainable(case: Case, compute: Ceiling, memory: Ceiling) -> Evidence:
+    """The rate that both ceilings allow at the case's intensity."""
+    at = (case.address, compute.address, memory.address)
+    found = Quantity(_attainable(case.work, compute, memory), "flop/s")
+    return _shown("attainable", at, (), found, None, label=f"attainable rate of {case.key}")
+
+
+def floor(case: Case, compute: Ceiling, memory: Ceiling) -> Evidence:
+    """The shortest time that both ceilings allow for the case's work."""
+    by_compute = _flops(case.work) / compute.best()[1].value
+    by_memory = _bytes(case.work) / memory.best()[1].value
+    at = (case.address, compute.address, memory.address)
+    found = Quantity(max(by_compute, by_memory), "s")
+    return _shown("floor", at, (), found, None, label=f"shortest attainable time of {case.key}")
+
+
+# Facts of the record, as they stand there.
+
+
+def fact(artifact: Artifact, where: str, label: str = "") -> Evidence:
+    """The number, quantity, flag or word at a JSON pointer of the artifact."""
+    found = artifact.at(where)
+    at = (f"{artifact.commit}#{where}",)
+    if isinstance(found, bool):
+        return Evidence("fact", at, "yes" if found else "no", value=found, label=label)
+    if isinstance(found, (int, float)):
+        return _shown("fact", at, (), Quantity(found, "1"), None, label=label)
+    if isinstance(found, Mapping):
+        return _shown("fact", at, (), quantity(found), None, label=label)
+    return Evidence("fact", at, str(found), value=str(found), label=label)
+
+
+def share(artifact: Artifact, where: str, label: str = "") -> Evidence:
+    """A number of the record that is a share, as percent."""
+    found = Quantity(artifact.at(where), "%")
+    return _shown("share", (f"{artifact.commit}#{where}",), (), found, None, label=label)
+
+
+def sampled(artifact: Artifact, where: str, label: str = "") -> Evidence:
+    """The estimate of a control's samples: those at a pointer, by process, with their unit."""
+    held = artifact.at(where)
+    found = stats.estimate(held["samples"])
+    shown = Quantity(found.value, held["unit"], found.low, found.high)
+    return _shown("sampled", (f"{artifact.commit}#{where}",), (), shown, None, label=label)
+
+
+def shape(artifact: Artifact, where: str, label: str = "") -> Evidence:
+    """The extents of a shape in order."""
+    found = artifact.at(where)
+    extents = found.values() if isinstance(found, Mapping) else found
+    text = f"{SPACE}×{SPACE}".join(str(extent) for extent in extents)
+    return Evidence("shape", (f"{artifact.commit}#{where}",), text, label=label)
+
+
+def listed(artifact: Artifact, where: str, label: str = "") -> Evidence:
+    """The items of a list."""
+    text = ", ".join(str(item) for item in artifact.at(where))
+    return Evidence("list", (f"{artifact.commit}#{where}",), text, label=label)
+
+
+def date(artifact: Artifact, where: str, label: str = "") -> Evidence:
+    """A moment, to the minute."""
+    moment = dt.datetime.fromisoformat(artifact.at(where))
+    text = moment.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return Evidence("date", (f"{artifact.commit}#{where}",), text, label=label)
+
+
+def command(artifact: Artifact, where: str, label: str = "") -> Evidence:
+    """A command line as a shell would take it."""
+    text = shlex.join(artifact.at(where))
+    return Evidence("command", (f"{artifact.commit}#{where}",), text, label=label)
+
+
+def prediction(artifact: Artifact, run: Run, subject: str, index: int) -> Evidence:
+    """The ratio that was predicted."""
+    where = run.pointer + pointer("experiments", subject, "predicted", index)
+    predicted = Quantity(artifact.at(where)["ratio"], "×")
+    at = (f"{artifact.commit}#{where}",)
+    return _shown("prediction", at, (), predicted, None, label="predicted speed-up")
+
+
+def name(commit: str, text: str) -> Evidence:
+    """A name that the record gives: an id, a dtype, a device."""
+    return Evidence("name", (commit,), text, (text,))
+
+
+def short(commit: str) -> Evidence:
+    """The first digits of a commit."""
+    return Evidence("short", (commit,), commit[:10], ("10",), label="commit")
+
+
+def blob(digest: str) -> Evidence:
+    """The first digits of a blob id."""
+    return Evidence("short", (digest,), digest[:10], ("10", "blob"))
+
+
+def count(addresses: Sequence[str], what: str) -> Evidence:
+    """How many things there are."""
+    found = Quantity(len(addresses), "1")
+    return _shown("count", tuple(addresses), (what,), found, None, label=what)
+
+
+def digest(path: str, content: bytes) -> Evidence:
+    """The SHA-256 of a file of the site."""
+    return Evidence("digest", (path,), hashlib.sha256(content).hexdigest(), label=f"sha of {path}")
+
+
+def size(path: str, content: bytes) -> Evidence:
+    """The size of a file of the site."""
+    return _shown("size", (path,), (), Quantity(len(content), "byte"), None, label="size")
+
+
+def constant(key: str) -> Evidence:
+    """A constant of the statistics, as the code that uses it has it."""
+    value = {
+        "LEVEL": Quantity(stats.LEVEL, "%"),
+        "MARGIN": Quantity(stats.MARGIN, "%"),
+        "BLOCKS": Quantity(stats.BLOCKS, "1"),
+        "MIN_BLOCKS": Quantity(stats.MIN_BLOCKS, "1"),
+        "OUTLIER_MADS": Quantity(stats.OUTLIER_MADS, "1"),
+    }[key]
+    return _shown("constant", (), (key,), value, None, label=key.lower().replace("_", " "))
+
+
+def counter(number: int) -> Evidence:
+    """A number that the generator counts: a list, a figure, a section."""
+    return Evidence("counter", (), str(number), (str(number),), value=number)
+
+
+def axis(value: float, unit: str) -> Evidence:
+    """A tick of an axis."""
+    return Evidence("tick", (), tick(value, unit), (repr(value), unit), value=value, unit=unit)
+
+
+def literal(place: str, text: str, reason: str) -> Evidence:
+    """A digit that is no result, with its reason; place is where it stands in its source."""
+    return Evidence("literal", (place,), text, (text, reason), label=reason)
+
+
+def term(word: str) -> Evidence:
+    """A word of the glossary."""
+    return Evidence("glossary", (), word, (word,))
+
+
+def listing(blob: str, first: int, last: int, text: str) -> Evidence:
+    """Lines of a source as it was measured."""
+    return Evidence("source", (blob,), text, (str(first), str(last)))
+
+
+def _shown(
+    form: str,
+    at: tuple[str, ...],
+    args: tuple[str, ...],
+    quantity: Quantity,
+    unit: str | None,
+    *,
+    label: str,
+) -> Evidence:
+    args = (*args, f"in:{unit}") if unit else args
+    base = quantity.base
+    return Evidence(form, at, show(quantity, unit), args, base.value, base.unit, label)
+
+
+def _banded(
+    form: str,
+    at: tuple[str, ...],
+    args: tuple[str, ...],
+    quantity: Quantity,
+    unit: str | None,
+    label: str,
+) -> Evidence:
+    args = (*args, f"in:{unit}") if unit else args
+    return Evidence(form, at, show_band(quantity, unit), args, quantity.value, quantity.unit, label)
+
+
+def _spread(form: str, args: tuple[str, ...], row: Row, value: float, unit: str | None) -> Evidence:
+    found = Quantity(value, "s")
+    return _shown(form, (row.address,), args, found, unit, label=_of(form, row))
+
+
+def _number(form: str, row: Row, value: int) -> Evidence:
+    found = Quantity(value, "1")
+    return _shown(form, (row.address,), (), found, None, label=_of(form, row))
+
+
+def _times(found: stats.Estimate) -> Quantity:
+    return Quantity(found.value, "×", found.low, found.high)
+
+
+def _over(quantity: Quantity, bound: float) -> Quantity:
+    low = None if quantity.low is None else quantity.low / bound
+    high = None if quantity.high is None else quantity.high / bound
+    return Quantity(quantity.value / bound, "%", low, high)
+
+
+def _rate(work: Mapping[str, Json], kind: str, row: Row, unit: str) -> Quantity:
+    amount = _bytes(work) if kind == "bytes" else _flops(work)
+    spent = seconds(row)
+    low = None if spent.high is None else amount / spent.high
+    high = None if spent.low is None else amount / spent.low
+    return Quantity(amount / spent.value, unit, low, high)
+
+
+def _work(row: Row, count: str) -> Mapping[str, Json]:
+    own = _own_work(row.variant) if count == IMPLEMENTED else None
+    return own or row.case.work
+
+
+def _own_work(variant: Variant) -> Mapping[str, Json] | None:
+    """What a variant moves and computes as implemented, where that was counted apart."""
+    return variant.raw.get("work")
+
+
+def _attainable(work: Mapping[str, Json], compute: Ceiling, memory: Ceiling) -> float:
+    return min(compute.best()[1].value, _intensity(work) * memory.best()[1].value)
+
+
+def _intensity(work: Mapping[str, Json]) -> float:
+    return _flops(work) / _bytes(work)
+
+
+def _bytes(work: Mapping[str, Json]) -> float:
+    if "bytes" not in work:
+        raise ValueError("the bytes of this work were not counted")
+    return float(work["bytes"]["value"])
+
+
+def _flops(work: Mapping[str, Json]) -> float:
+    if "flops" not in work:
+        raise ValueError("the operations of this work were not counted")
+    return float(work["flops"]["value"])
+
+
+def _name(row: Row) -> str:
+    return row.variant.id
+
+
+def _where(row: Row) -> str:
+    return f"{row.case.id}, {row.mode}"
+
+
+def _of(what: str, row: Row) -> str:
+    return f"{what} of {_name(row)}, {_where(row)}"

@@ -1,0 +1,150 @@
+"""The first verb: read the project's stories and results, and collect what is wrong with them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from writeup import result
+from writeup.config import Config
+from writeup.document import Story, parse_story
+from writeup.errors import Problem, Problems
+from writeup.result import Artifact
+from writeup.sources import Sources
+
+STORY = "story.md"
+OBJECTS = "objects"
+
+
+class _Reader:
+    """Reads files below the root, and remembers what it read."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.inputs: dict[str, str] = {}
+        self.problems: list[Problem] = []
+
+    def read(self, path: Path, rule: str) -> bytes | None:
+        name = self.name(path)
+        if not path.resolve().is_relative_to(self.root):
+            self.problems.append(Problem(name, 0, 0, rule, "the file lies outside the project"))
+            return None
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            message = f"cannot be read: {error.strerror or 'unreadable'}"
+            self.problems.append(Problem(name, 0, 0, rule, message))
+            return None
+        self.inputs[name] = hashlib.sha256(content).hexdigest()
+        return content
+
+    def name(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+
+def load(config: Config) -> Sources:
+    """Everything that the site is made of. Raises nothing: problems are in the answer."""
+    reader = _Reader(config.root)
+    objects = _objects(reader, config.root / config.results / OBJECTS)
+    artifacts = _artifacts(reader, config.root / config.results, objects)
+    stories = _stories(reader, config)
+    problems = [*reader.problems, *(p for s in stories.values() for p in s.problems)]
+    if config.source:
+        reader.read(config.root / config.source, "bad-config")
+    problems += _missing(config, stories, artifacts, problems)
+    return Sources(
+        config=config,
+        stories=MappingProxyType(stories),
+        artifacts=MappingProxyType(artifacts),
+        objects=MappingProxyType(objects),
+        inputs=MappingProxyType(dict(sorted(reader.inputs.items()))),
+        problems=tuple(sorted(set(problems))),
+    )
+
+
+def _stories(reader: _Reader, config: Config) -> dict[str, Story]:
+    stories: dict[str, Story] = {}
+    for folder in config.kernels:
+        for path in sorted((config.root / folder).glob(f"*/{STORY}")):
+            content = reader.read(path, "bad-story")
+            if content is None:
+                continue
+            subject, name = path.parent.name, reader.name(path)
+            if subject in stories:
+                message = f"'{subject}' is told by {stories[subject].path} already"
+                reader.problems.append(Problem(name, 0, 0, "bad-story", message))
+                continue
+            text = _text(reader, name, content)
+            if text is not None:
+                stories[subject] = parse_story(text, name)
+    return stories
+
+
+def _text(reader: _Reader, name: str, content: bytes) -> str | None:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        reader.problems.append(Problem(name, line, 0, "bad-story", "not UTF-8"))
+        return None
+
+
+def _artifacts(reader: _Reader, folder: Path, objects: Mapping[str, bytes]) -> dict[str, Artifact]:
+    artifacts: dict[str, Artifact] = {}
+    for path in sorted(folder.glob("*.json")):
+        content = reader.read(path, "bad-artifact")
+        if content is None:
+            continue
+        try:
+            artifact = result.parse(content, reader.name(path))
+        except Problems as error:
+            reader.problems += error.problems
+            continue
+        reader.problems += result.check_objects(artifact, objects.get)
+        artifacts[artifact.commit] = artifact
+    return artifacts
+
+
+def _objects(reader: _Reader, folder: Path) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for path in sorted(folder.glob("*")) if folder.is_dir() else ():
+        content = reader.read(path, "bad-artifact")
+        if content is None:
+            continue
+        found[path.name] = content
+        if result.blob_id(content) != path.name:
+            message = "the file's name is not the git blob id of its content"
+            hint = "take the file from the history again; measured sources are never edited"
+            reader.problems.append(Problem(reader.name(path), 0, 0, "bad-artifact", message, hint))
+    return found
+
+
+def _missing(
+    config: Config,
+    stories: Mapping[str, Story],
+    artifacts: Mapping[str, Artifact],
+    problems: Iterable[Problem],
+) -> list[Problem]:
+    """A site of nothing is a mistake in a path far more often than a wish."""
+    if any(True for _ in problems):
+        return []
+    place = config.source or "writeup.toml"
+    if not stories and not artifacts:
+        folders = ", ".join(config.kernels)
+        message = f"no story in {folders} and no result in {config.results}"
+        hint = "begin with `writeup new SUBJECT`, or correct the folders in the configuration"
+        return [Problem(place, 0, 0, "bad-config", message, hint)]
+    return [
+        Problem(
+            story.path,
+            0,
+            0,
+            "bad-story",
+            f"nothing is measured: {config.results} is empty",
+            'measure it, or say status = "blank" in the front matter',
+        )
+        for story in stories.values()
+        if not artifacts and story.front.status != "blank"
+    ]

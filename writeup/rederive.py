@@ -1,0 +1,652 @@
+"""What each form of evidence must say, from the raw JSON of artifacts alone.
+
+The second of two implementations: it knows the definitions and the addresses, and shares
+`stats` and `quantity` with the build and nothing else. Times are in seconds inside, rates in
+byte/s or flop/s.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from writeup import stats
+from writeup.quantity import SPACE, Quantity, show, show_band, tick, to_base
+
+
+class UnderivableError(ValueError):
+    """An entry that no artifact of the site bears out; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Evidence as `citations.json` has it."""
+
+    key: str
+    form: str
+    at: tuple[str, ...]
+    args: tuple[str, ...]
+    text: str
+    value: Any = None
+    unit: str | None = None
+    href: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What an entry must be: its text, and the figure behind it where the form has one."""
+
+    text: str
+    value: Any = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The artifacts of a site by commit, its files by path, its measured sources by blob id."""
+
+    artifacts: Mapping[str, Any]
+    files: Mapping[str, bytes]
+    sources: Mapping[str, str]
+
+    def commit(self, commit: str) -> Any:
+        """The raw artifact of a commit."""
+        if commit not in self.artifacts:
+            raise UnderivableError(f"the site holds no artifact of {commit}")
+        return self.artifacts[commit]
+
+    def pointed(self, address: str) -> Any:
+        """The value at `<commit>#<JSON pointer>` (RFC 6901)."""
+        commit, _, pointer = address.partition("#")
+        found = self.commit(commit)
+        for step in pointer.split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            found = found[int(name)] if isinstance(found, list) else found[name]
+        return found
+
+    def run(self, address: str) -> Any:
+        """The run that an address lies in."""
+        parts = address.split("/")
+        return self.commit(parts[0])["runs"][parts[1]]
+
+    def case(self, address: str) -> Any:
+        """The case that an address names or lies in."""
+        return self.run(address)["cases"][address.split("/")[2]]
+
+    def variant(self, address: str) -> Any:
+        """The variant that an address names or lies in."""
+        return self.case(address)["variants"][address.split("/")[3]]
+
+    def timing(self, address: str) -> dict[str, list[float]]:
+        """Samples in seconds, by process, of a measurement; none of invalid blocks."""
+        _, _, _, variant, mode = address.split("/")
+        return _timing(self.case(address), variant, mode)
+
+    def exists(self, address: str) -> None:
+        """Raises if an address, of whatever kind, names nothing. Digests name themselves."""
+        parts = address.split("/")
+        if "#" in address:
+            self.pointed(address)
+        elif len(parts) == 4 and parts[2] == "ceilings":
+            _ = self.run(address)["ceilings"][parts[3]]
+        elif len(parts) == 5:
+            self.timing(address)
+        elif len(parts) == 4:
+            self.variant(address)
+        elif len(parts) == 3:
+            self.case(address)
+        elif len(parts) == 2:
+            self.run(address)
+        else:
+            self.commit(address)
+
+
+def _timing(case: Mapping[str, Any], variant: str, mode: str) -> dict[str, list[float]]:
+    blocks = case.get("rounds", {}).get(mode, {}).get("blocks", {})
+    samples = _seconds(case["variants"][variant]["timings"][mode])
+    return {
+        name: values for name, values in samples.items() if "invalid" not in blocks.get(name, {})
+    }
+
+
+def _seconds(timing: Mapping[str, Any]) -> dict[str, list[float]]:
+    unit = timing["unit"]
+    return {
+        process: [to_base(sample, unit)[0] for sample in samples]
+        for process, samples in timing["samples"].items()
+    }
+
+
+def derive(entry: Entry, records: Records) -> Derived:
+    """What the entry must say. Raises UnderivableError if the artifacts do not bear it out."""
+    rule = FORMS.get(entry.form)
+    if rule is None:
+        raise UnderivableError(f"nothing is known of the form '{entry.form}'")
+    try:
+        return rule(entry, records)
+    except UnderivableError:
+        raise
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        raise UnderivableError(f"its addresses do not lead to what it needs: {error}") from error
+
+
+def _in(entry: Entry) -> str | None:
+    """The unit that the entry asks to be shown in, by a parameter `in:UNIT`."""
+    return next((each[3:] for each in entry.args if each.startswith("in:")), None)
+
+
+def _value(quantity: Quantity, entry: Entry) -> Derived:
+    base = quantity.base
+    return Derived(show(quantity, _in(entry)), base.value, base.unit)
+
+
+def _band(quantity: Quantity, entry: Entry) -> Derived:
+    return Derived(show_band(quantity, _in(entry)), quantity.value, quantity.unit)
+
+
+def _of_estimate(found: stats.Estimate, unit: str) -> Quantity:
+    return Quantity(found.value, unit, found.low, found.high)
+
+
+# One measurement.
+
+
+def _time_of(entry: Entry, records: Records) -> Quantity:
+    return _of_estimate(stats.estimate(records.timing(entry.at[0])), "s")
+
+
+def _time(entry: Entry, records: Records) -> Derived:
+    return _value(_time_of(entry, records), entry)
+
+
+def _time_band(entry: Entry, records: Records) -> Derived:
+    return _band(_time_of(entry, records), entry)
+
+
+def _spread(pick: Callable[[stats.Summary], float]) -> Callable[[Entry, Records], Derived]:
+    def of(entry: Entry, records: Records) -> Derived:
+        return _value(Quantity(pick(stats.summary(records.timing(entry.at[0]))), "s"), entry)
+
+    return of
+
+
+def _number(pick: Callable[[stats.Summary], int]) -> Callable[[Entry, Records], Derived]:
+    def of(entry: Entry, records: Records) -> Derived:
+        return _value(Quantity(pick(stats.summary(records.timing(entry.at[0]))), "1"), entry)
+
+    return of
+
+
+def _quartile(entry: Entry, records: Records) -> Derived:
+    summary = stats.summary(records.timing(entry.at[0]))
+    return _value(Quantity({"1": summary.q1, "3": summary.q3}[entry.args[0]], "s"), entry)
+
+
+def _amount(work: Any, kind: str) -> float:
+    """Bytes or operations of counted work, in base units."""
+    counted = work[kind]
+    return float(to_base(counted["value"], counted["unit"])[0])
+
+
+def _rate(amount: float, spent: Quantity, unit: str) -> Quantity:
+    """Amount by time; the ends of the band change places."""
+    if spent.low is None or spent.high is None:
+        return Quantity(amount / spent.value, unit)
+    return Quantity(amount / spent.value, unit, amount / spent.high, amount / spent.low)
+
+
+def _performed(kind: str, unit: str) -> Callable[[Entry, Records], Derived]:
+    def of(entry: Entry, records: Records) -> Derived:
+        address = entry.at[0]
+        work = records.case(address).get("work")
+        if entry.args[0] == "implemented":
+            work = records.variant(address).get("work") or work
+        spent = _time_of(entry, records)
+        return _value(_rate(_amount(work, kind), spent, unit), entry)
+
+    return of
+
+
+# Two measurements beside each other.
+
+
+def _ratio_of(entry: Entry, records: Records) -> stats.Estimate:
+    variant, baseline = entry.at
+    if variant.split("/")[:2] != baseline.split("/")[:2]:
+        raise UnderivableError("its sides are of different runs")
+    return stats.ratio(records.timing(baseline), records.timing(variant))
+
+
+def _speedup(entry: Entry, records: Records) -> Derived:
+    return _value(_of_estimate(_ratio_of(entry, records), "×"), entry)
+
+
+def _speedup_band(entry: Entry, records: Records) -> Derived:
+    return _band(_of_estimate(_ratio_of(entry, records), "×"), entry)
+
+
+def _twins_at(address: str, records: Records) -> stats.Estimate | None:
+    """The ratio of the first of two equal variants to the second, in the same rounds."""
+    mode = address.split("/")[4]
+    case = records.case(address)
+    equals = [
+        _timing(case, name, mode)
+        for name, variant in sorted(case["variants"].items())
+        if variant.get("control") == "twin" and mode in variant.get("timings", {})
+    ]
+    return stats.ratio(equals[0], equals[1]) if len(equals) > 1 else None
+
+
+def _twins_of(entry: Entry, records: Records) -> Quantity:
+    found = _twins_at(entry.at[0], records)
+    if found is None:
+        raise UnderivableError("its rounds hold no twins")
+    return _of_estimate(found, "×")
+
+
+def _twins(entry: Entry, records: Records) -> Derived:
+    return _value(_twins_of(entry, records), entry)
+
+
+def _twins_band(entry: Entry, records: Records) -> Derived:
+    return _band(_twins_of(entry, records), entry)
+
+
+def _margin_at(address: str, records: Records) -> float:
+    """The case's own margin, else its experiment's, else the general one."""
+    case = records.case(address)
+    experiment = records.run(address).get("experiments", {}).get(case["subject"], {})
+    return float(case.get("margin", experiment.get("margin", stats.MARGIN)))
+
+
+def _margin(entry: Entry, records: Records) -> Derived:
+    return _value(Quantity(_margin_at(entry.at[0], records), "%"), entry)
+
+
+def _verdict(entry: Entry, records: Records) -> Derived:
+    address = entry.at[0]
+    judged = stats.verdict(
+        _ratio_of(entry, records), _margin_at(address, records), _twins_at(address, records)
+    )
+    return Derived(str(judged.verdict))
+
+
+def _geomean(entry: Entry, records: Records) -> Derived:
+    pairs = list(zip(entry.at[::2], entry.at[1::2], strict=True))
+    ratios = {
+        variant: stats.ratio(records.timing(baseline), records.timing(variant)).value
+        for variant, baseline in pairs
+    }
+    mean = stats.geometric_mean(ratios)
+    chosen = {"mean": mean.value, "best": ratios[mean.best], "worst": ratios[mean.worst]}
+    return _value(Quantity(chosen[entry.args[0]], "×"), entry)
+
+
+# Ceilings and counted work.
+
+
+_COUNTED = {"memory": ("bytes", "byte/s"), "compute": ("flops", "flop/s")}
+
+
+def _probes_at(address: str, records: Records) -> dict[str, Quantity]:
+    """The rates of a ceiling's probes by id, with their bands; of launches the times."""
+    _, _, what, name = address.split("/")
+    if what != "ceilings":
+        raise UnderivableError(f"{address} is no ceiling")
+    ceiling = records.run(address)["ceilings"][name]
+    found: dict[str, Quantity] = {}
+    for probe_id, probe in sorted(ceiling["probes"].items()):
+        found[probe_id] = _of_estimate(stats.estimate(_seconds(probe)), "s")
+        if ceiling["resource"] != "launch":
+            kind, unit = _COUNTED[ceiling["resource"]]
+            found[probe_id] = _rate(_amount(probe["work"], kind), found[probe_id], unit)
+    return found
+
+
+def _ceiling_at(address: str, records: Records) -> Quantity:
+    """The highest median rate of the probes; of launches the shortest median time."""
+    found = _probes_at(address, records).values()
+    best = min if all(each.unit == "s" for each in found) else max
+    return best(found, key=lambda each: each.value)
+
+
+def _ceiling(entry: Entry, records: Records) -> Derived:
+    return _value(_ceiling_at(entry.at[0], records), entry)
+
+
+def _ceiling_band(entry: Entry, records: Records) -> Derived:
+    return _band(_ceiling_at(entry.at[0], records), entry)
+
+
+def _probe(entry: Entry, records: Records) -> Derived:
+    return _value(_probes_at(entry.at[0], records)[entry.args[0]], entry)
+
+
+def _intensity_of(work: Any) -> float:
+    return _amount(work, "flops") / _amount(work, "bytes")
+
+
+def _intensity(entry: Entry, records: Records) -> Derived:
+    address = entry.at[0]
+    holder = records.variant if entry.args[0] == "implemented" else records.case
+    return _value(Quantity(_intensity_of(holder(address)["work"]), "flop/byte"), entry)
+
+
+def _ridge(entry: Entry, records: Records) -> Derived:
+    compute, memory = (_ceiling_at(address, records) for address in entry.at)
+    return _value(Quantity(compute.value / memory.value, "flop/byte"), entry)
+
+
+def _attainable_at(case: str, compute: str, memory: str, records: Records) -> float:
+    """The lower of the compute ceiling and intensity by memory ceiling, in flop/s."""
+    slope = _intensity_of(records.case(case)["work"])
+    return min(_ceiling_at(compute, records).value, slope * _ceiling_at(memory, records).value)
+
+
+def _attainable(entry: Entry, records: Records) -> Derived:
+    case, compute, memory = entry.at
+    return _value(Quantity(_attainable_at(case, compute, memory, records), "flop/s"), entry)
+
+
+def _floor(entry: Entry, records: Records) -> Derived:
+    case, compute, memory = entry.at
+    work = records.case(case)["work"]
+    by_compute = _amount(work, "flops") / _ceiling_at(compute, records).value
+    by_memory = _amount(work, "bytes") / _ceiling_at(memory, records).value
+    return _value(Quantity(max(by_compute, by_memory), "s"), entry)
+
+
+def _scaled(quantity: Quantity, factor: float) -> Quantity:
+    if quantity.low is None or quantity.high is None:
+        return Quantity(quantity.value * factor, "%")
+    return Quantity(quantity.value * factor, "%", quantity.low * factor, quantity.high * factor)
+
+
+def _metric(entry: Entry, records: Records) -> Derived:
+    """Any other metric of a variant, in the unit in which it was recorded."""
+    recorded = records.variant(entry.at[0])["metrics"][entry.args[0]]
+    found = stats.estimate(recorded["samples"])
+    return _value(_of_estimate(found, recorded["unit"]), entry)
+
+
+def _fraction(entry: Entry, records: Records) -> Derived:
+    address = entry.at[0]
+    work = records.case(address)["work"]
+    of = entry.args[0]
+    if of == "matched":
+        found = _of_estimate(_ratio_of(entry, records), "×")
+        copied = records.variant(entry.at[1]).get("work") or work
+        return _value(_scaled(found, _amount(work, "bytes") / _amount(copied, "bytes")), entry)
+    spent = _time_of(entry, records)
+    if of == "ceiling":
+        bound = _ceiling_at(entry.at[1], records).value
+        return _value(_scaled(_rate(_amount(work, "bytes"), spent, "byte/s"), 1 / bound), entry)
+    if of == "attainable":
+        bound = _attainable_at(address, entry.at[1], entry.at[2], records)
+        return _value(_scaled(_rate(_amount(work, "flops"), spent, "flop/s"), 1 / bound), entry)
+    raise UnderivableError(f"nothing is known of a fraction of '{of}'")
+
+
+# Facts of a record.
+
+
+def _fact(entry: Entry, records: Records) -> Derived:
+    found = records.pointed(entry.at[0])
+    if isinstance(found, bool):
+        return Derived("yes" if found else "no", found)
+    if isinstance(found, (int, float)):
+        return _value(Quantity(found, "1"), entry)
+    if isinstance(found, dict):
+        return _value(Quantity(found["value"], found["unit"]), entry)
+    if isinstance(found, str):
+        return Derived(found, found)
+    raise UnderivableError("its address leads to no number, quantity, flag or word")
+
+
+def _share(entry: Entry, records: Records) -> Derived:
+    return _value(Quantity(records.pointed(entry.at[0]), "%"), entry)
+
+
+def _sampled(entry: Entry, records: Records) -> Derived:
+    """The estimate of samples by process that stand beside their unit."""
+    held = records.pointed(entry.at[0])
+    return _value(_of_estimate(stats.estimate(held["samples"]), held["unit"]), entry)
+
+
+def _shape(entry: Entry, records: Records) -> Derived:
+    found = records.pointed(entry.at[0])
+    extents = found.values() if isinstance(found, dict) else found
+    return Derived(f"{SPACE}×{SPACE}".join(map(str, extents)))
+
+
+def _list(entry: Entry, records: Records) -> Derived:
+    return Derived(", ".join(map(str, records.pointed(entry.at[0]))))
+
+
+def _date(entry: Entry, records: Records) -> Derived:
+    moment = dt.datetime.fromisoformat(records.pointed(entry.at[0]))
+    return Derived(f"{moment.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC")
+
+
+def _command(entry: Entry, records: Records) -> Derived:
+    return Derived(shlex.join(records.pointed(entry.at[0])))
+
+
+def _prediction(entry: Entry, records: Records) -> Derived:
+    return _value(Quantity(records.pointed(entry.at[0])["ratio"], "×"), entry)
+
+
+def _count(entry: Entry, records: Records) -> Derived:
+    for address in entry.at:
+        records.exists(address)
+    if len(set(entry.at)) != len(entry.at):
+        raise UnderivableError("it counts something repeatedly")
+    return _value(Quantity(len(entry.at), "1"), entry)
+
+
+def _words(value: Any, key: str = "") -> Iterator[str]:
+    """Every key and string of raw JSON, and every string behind its key ("torch 2.13.0")."""
+    if isinstance(value, str):
+        yield value
+        yield f"{key} {value}"
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from _words(item, name)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _words(item)
+
+
+def _name(entry: Entry, records: Records) -> Derived:
+    """A name stands in the record as it is, or as a whole word of a longer name."""
+    name = entry.args[0]
+    commits = [entry.at[0]] if entry.at else sorted(records.artifacts)
+    blanks = r"\s+".join(map(re.escape, name.split()))
+    flags = re.NOFLAG if any(each.isdigit() for each in name) else re.IGNORECASE
+    word = re.compile(rf"(?<![\w.]){blanks}(?!\w|\.\w)", flags)
+    for commit in commits:
+        for found in _words(records.commit(commit)):
+            if found == name or (not name.isdecimal() and word.search(found)):
+                return Derived(name)
+    raise UnderivableError(f"no record of the site names '{name}'")
+
+
+def _short(entry: Entry, records: Records) -> Derived:
+    digest = entry.at[0]
+    known = digest in records.artifacts or any(
+        digest == word for raw in records.artifacts.values() for word in _words(raw)
+    )
+    if not known:
+        raise UnderivableError(f"no record of the site holds {digest}")
+    return Derived(digest[: int(entry.args[0])])
+
+
+# Things of the site itself.
+
+
+def _file(entry: Entry, records: Records) -> bytes:
+    if entry.at[0] not in records.files:
+        raise UnderivableError(f"the site has no file {entry.at[0]}")
+    return records.files[entry.at[0]]
+
+
+def _digest(entry: Entry, records: Records) -> Derived:
+    return Derived(hashlib.sha256(_file(entry, records)).hexdigest())
+
+
+def _size(entry: Entry, records: Records) -> Derived:
+    return _value(Quantity(len(_file(entry, records)), "byte"), entry)
+
+
+_CONSTANTS = {
+    "LEVEL": Quantity(stats.LEVEL, "%"),
+    "MARGIN": Quantity(stats.MARGIN, "%"),
+    "BLOCKS": Quantity(stats.BLOCKS, "1"),
+    "MIN_BLOCKS": Quantity(stats.MIN_BLOCKS, "1"),
+    "OUTLIER_MADS": Quantity(stats.OUTLIER_MADS, "1"),
+}
+
+
+def _constant(entry: Entry, _: Records) -> Derived:
+    return _value(_CONSTANTS[entry.args[0]], entry)
+
+
+def _counter(entry: Entry, _: Records) -> Derived:
+    number = int(entry.args[0])
+    return Derived(str(number), number)
+
+
+def _tick(entry: Entry, _: Records) -> Derived:
+    value, unit = float(entry.args[0]), entry.args[1]
+    return Derived(tick(value, unit), value, unit)
+
+
+def _listed(entry: Entry, _: Records) -> Derived:
+    """A literal or a word of the glossary: that it is listed is asked where pages are read."""
+    return Derived(entry.args[0])
+
+
+def _source(entry: Entry, records: Records) -> Derived:
+    """Lines of a measured source."""
+    blob = entry.at[0]
+    if blob not in records.sources:
+        raise UnderivableError(f"the site holds no text of which {blob} is the blob id")
+    first, last = (int(each) for each in entry.args[:2])
+    lines = records.sources[blob].split("\n")
+    if not 1 <= first <= last <= len(lines):
+        raise UnderivableError(f"{blob} has no lines {first} to {last}")
+    return Derived("\n".join(lines[first - 1 : last]))
+
+
+def sources(files: Mapping[str, bytes], entries: Mapping[str, Entry]) -> dict[str, str]:
+    """The texts of measured sources by blob id, each proven by its hash.
+
+    From raw copies below `sources/<blob id>/` where the site has them, else put together
+    from the lines that its pages show.
+    """
+    found: dict[str, str] = {}
+    shown: dict[str, dict[int, str]] = {}
+    for path, content in files.items():
+        folder, _, rest = path.removeprefix("sources/").partition("/")
+        if path.startswith("sources/") and rest and blob_id(content) == folder:
+            found[folder] = content.decode(errors="replace")
+    for entry in entries.values():
+        if entry.form == "source" and entry.at and entry.at[0] not in found and entry.args:
+            lines = dict(enumerate(entry.text.split("\n"), int(entry.args[0])))
+            shown.setdefault(entry.at[0], {}).update(lines)
+    for blob, lines in shown.items():
+        whole = "\n".join(lines[number] for number in sorted(lines))
+        for text in (whole, whole + "\n"):
+            if blob_id(text.encode()) == blob:
+                found[blob] = text
+    return found
+
+
+def blob_id(content: bytes) -> str:
+    """The id that git gives to this content."""
+    header = b"blob %d\0" % len(content)
+    return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
+
+
+FORMS: Mapping[str, Callable[[Entry, Records], Derived]] = {
+    "time": _time,
+    "band": _time_band,
+    "min": _spread(lambda summary: summary.min),
+    "max": _spread(lambda summary: summary.max),
+    "quartile": _quartile,
+    "samples": _number(lambda summary: summary.samples),
+    "blocks": _number(lambda summary: summary.blocks),
+    "outliers": _number(lambda summary: summary.outliers),
+    "bandwidth": _performed("bytes", "byte/s"),
+    "throughput": _performed("flops", "flop/s"),
+    "speedup": _speedup,
+    "speedup-band": _speedup_band,
+    "twins": _twins,
+    "twins-band": _twins_band,
+    "margin": _margin,
+    "verdict": _verdict,
+    "geomean": _geomean,
+    "ceiling": _ceiling,
+    "ceiling-band": _ceiling_band,
+    "probe": _probe,
+    "intensity": _intensity,
+    "ridge": _ridge,
+    "attainable": _attainable,
+    "floor": _floor,
+    "fraction": _fraction,
+    "metric": _metric,
+    "fact": _fact,
+    "share": _share,
+    "sampled": _sampled,
+    "shape": _shape,
+    "list": _list,
+    "date": _date,
+    "command": _command,
+    "prediction": _prediction,
+    "count": _count,
+    "name": _name,
+    "short": _short,
+    "digest": _digest,
+    "size": _size,
+    "constant": _constant,
+    "counter": _counter,
+    "tick": _tick,
+    "literal": _listed,
+    "glossary": _listed,
+    "source": _source,
+}
+
+
+def enclosing(address: str) -> Sequence[str]:
+    """The anchors that may stand for an address on its result page, the nearest first.
+
+    A measurement has an anchor of its own. A fact has its pointer as the anchor if a row
+    shows it, else lies in the nearest thing around it that has one.
+    """
+    named, sign, pointer = address.partition("#")
+    if not sign:
+        parts = named.split("/")[1:]
+        return ["/".join(parts[:depth]) for depth in range(len(parts), 0, -1)]
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    anchors: list[str] = []
+    for depth in range(len(steps), 0, -1):
+        anchors.append("/" + "/".join(pointer.split("/")[1 : depth + 1]))
+        anchors += _named(steps[:depth])
+    return anchors
+
+
+def _named(steps: list[str]) -> list[str]:
+    """The anchor of a run, of a case, variant or measurement, or of another part of a run."""
+    if len(steps) < 2 or steps[0] != "runs":
+        return []
+    if steps[2:3] != ["cases"]:
+        return ["/".join(steps[1:])]
+    collections = ("runs", "cases", "variants", "timings")
+    whole = len(steps) % 2 == 0 and tuple(steps[::2]) == collections[: len(steps) // 2]
+    return ["/".join(steps[1::2])] if whole else []

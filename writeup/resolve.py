@@ -1,0 +1,395 @@
+"""The second verb: give each citation of a story its evidence.
+
+Exactly one measurement must match a value; a claim speaks of every one that matches. What
+two measurements say of each other is kept with the citation for the rules to judge: a
+ratio is said only where it can be formed, and `check` says why it may not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from writeup import answers, definition, derive, sentences, source
+from writeup.document import Placed, Story
+from writeup.errors import Problem
+from writeup.language import (
+    Block,
+    Citation,
+    Claim,
+    Code,
+    Diff,
+    Facets,
+    Fact,
+    Namespace,
+    Ratio,
+    Relation,
+    Value,
+    Versus,
+    Word,
+    nearest,
+)
+from writeup.selection import Miss, Row, Wanted, narrowed, one, rows
+from writeup.sentences import Comparison
+from writeup.sources import Sources
+from writeup.told import BLANK, UNKNOWN, Resolved, Scene, Told, scene
+from writeup.views import Code as CodeWords
+from writeup.views import CodeBlock, DiffBlock, Listing, Words
+
+_OF_TIMING = ("case", "mode", "dtype", "run", "commit", "device")
+_OF_VARIANT = ("case", "dtype", "run", "commit", "device")
+_OF_RUN = ("run", "commit", "device")
+
+
+def resolve(sources: Sources) -> Mapping[str, Told]:
+    """Every story with its record and the evidence of its citations, by subject."""
+    return {
+        subject: _Telling(sources, subject, story).told()
+        for subject, story in sources.stories.items()
+    }
+
+
+@dataclass(slots=True)
+class _Telling:
+    """One story while its citations are resolved."""
+
+    sources: Sources
+    subject: str
+    story: Story
+    record: tuple[Row, ...] = ()
+    defaults: dict[str, str] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def told(self) -> Told:
+        self.record = rows(self.sources.artifacts.values(), self.subject)
+        self._read_defaults()
+        resolved = {}
+        if self.story.front.status != BLANK:
+            for placed in self.story.citations:
+                found = self._resolved(placed)
+                if found is not None:
+                    resolved[placed] = found
+        focus = self._focus()
+        return Told(
+            self.subject,
+            self.story,
+            self.record,
+            focus,
+            self._scene(focus),
+            resolved,
+            tuple(sorted(set(self.problems))),
+        )
+
+    def _read_defaults(self) -> None:
+        """The front matter's defaults, each known to the record."""
+        front = self.story.front
+        given = {
+            "commit": front.results,
+            "run": front.run,
+            "device": front.device,
+            "case": front.case,
+            "mode": front.mode,
+        }
+        if front.status == BLANK:
+            return
+        for dimension, value in given.items():
+            if value is None:
+                continue
+            known = sorted({row.of(dimension) for row in self.record} - {""})
+            if not any(
+                k == value or (dimension == "commit" and k.startswith(value)) for k in known
+            ):
+                key = "results" if dimension == "commit" else dimension
+                line, column = front.place(key)
+                shown = ", ".join(k[:12] for k in known) or "nothing"
+                hint = nearest(value, known) or f"the record knows {shown}"
+                message = f"nothing measured of '{self.subject}' has the {dimension} '{value}'"
+                self.problems.append(self._problem(line, column, UNKNOWN, message, hint))
+            else:
+                self.defaults[dimension] = value
+
+    def _focus(self) -> tuple[Row, ...]:
+        kept = {d: v for d, v in self.defaults.items() if d in _OF_RUN}
+        return narrowed(self.record, Wanted(defaults=kept), self.record)
+
+    def _scene(self, focus: tuple[Row, ...]) -> Scene | None:
+        """The scene that blocks play in; None, and a problem each, where it is left open."""
+        if self.story.front.status == BLANK:
+            return None
+        try:
+            return scene(focus, self.story.front)
+        except Miss as miss:
+            blocks = [p for p in self.story.citations if isinstance(p.citation, Block)]
+            for placed in blocks:
+                self.problems.append(
+                    self._problem(placed.line, placed.column, miss.rule, miss.message, miss.hint)
+                )
+            if not blocks:
+                self.problems.append(self._problem(1, 1, miss.rule, miss.message, miss.hint))
+            return None
+
+    def _resolved(self, placed: Placed) -> Resolved | None:
+        try:
+            return self._answer(placed, placed.citation)
+        except Miss as miss:
+            words = getattr(placed.citation, "facets", Facets()).words
+            at = words[miss.facet].at if miss.facet is not None else _first(placed.citation)
+            column = placed.column_of(at)
+            end = placed.column_of(words[miss.facet].end) if miss.facet is not None else 0
+            self.problems.append(
+                self._problem(placed.line, column, miss.rule, miss.message, miss.hint, end)
+            )
+            return None
+
+    def _answer(self, placed: Placed, citation: Citation) -> Resolved:
+        match citation:
+            case Value():
+                return self._value(placed, citation)
+            case Ratio():
+                return self._ratio(placed, citation)
+            case Versus():
+                return self._versus(placed, citation)
+            case Claim():
+                return self._claim(placed, citation)
+            case Fact():
+                return self._fact(placed, citation)
+            case Code():
+                return self._code(placed, citation)
+            case Diff():
+                return self._diff(placed, citation)
+            case Block():
+                return Resolved(placed, "", self._focus())
+
+    # Which rows.
+
+    def _of(self, variant: Word, facets: Facets) -> tuple[Row, ...]:
+        """The rows of a variant that facets and defaults leave, perhaps none."""
+        own = [row for row in self.record if row.variant.id == variant.text]
+        if not own:
+            known = sorted({row.variant.id for row in self.record})
+            if not known:
+                raise Miss(UNKNOWN, f"nothing is measured of '{self.subject}'")
+            hint = nearest(variant.text, known) or f"measured are {', '.join(known)}"
+            raise Miss(UNKNOWN, f"nothing measured is called '{variant}'", hint)
+        return narrowed(own, self._wanted(facets), self.record)
+
+    def _wanted(self, facets: Facets) -> Wanted:
+        words = tuple(word.text for word in facets.words)
+        return Wanted(words, self.defaults, facets.all_cases)
+
+    def _one(self, variant: Word, facets: Facets, *, timed: bool) -> Row:
+        among = self._of(variant, facets)
+        if timed:
+            among = _timed(among, variant.text)
+        what = f"'{variant}'" if not facets.words else f"'{variant}' {_spelt(facets)}"
+        return one(among, what, _OF_TIMING if timed else _OF_VARIANT)
+
+    def _pairs(self, variant: Word, other: Word, facets: Facets) -> tuple[Comparison, ...]:
+        """A comparison for each row of the variant, beside the other of the same rounds.
+
+        Where the other has no row in those rounds, any row of its stands in: the rules will
+        say in what the two differ.
+        """
+        others = self._of(other, facets)
+        found = []
+        for row in self._of(variant, facets):
+            beside = [o for o in others if _same_rounds(o, row)] or list(others)
+            if beside:
+                found.append(Comparison(row, beside[0]))
+        return tuple(found)
+
+    # What they say.
+
+    def _value(self, placed: Placed, citation: Value) -> Resolved:
+        measure = citation.measure
+        if citation.facets.all_cases:
+            message = f"a {measure.field} over all cases has no meaning"
+            raise Miss(UNKNOWN, message, "a speed-up has: `a.speedup over b @ all cases`")
+        row = self._one(citation.variant, citation.facets, timed=measure.field in answers.TIMED)
+        try:
+            return Resolved(placed, answers.measured(row, measure), (row,))
+        except LookupError as error:
+            raise Miss(UNKNOWN, str(error.args[0])) from None
+        except ValueError as error:
+            raise Miss(UNKNOWN, str(error)) from None
+
+    def _ratio(self, placed: Placed, citation: Ratio) -> Resolved:
+        pairs = self._pairs(citation.variant, citation.over, citation.facets)
+        what = f"'{citation.variant}' and '{citation.over}'"
+        if citation.facets.all_cases:
+            words = sentences.over_cases(pairs, what)
+            formed = tuple(pair for pair in pairs if pair.formed)
+            read = tuple(row for pair in formed for row in (pair.row, pair.other))
+            return Resolved(placed, words, read, formed)
+        self._only(pairs, what)
+        pair = pairs[0]
+        words = derive.speedup(pair.row, pair.other) if pair.formed else ""
+        return Resolved(placed, words, (pair.row, pair.other), (pair,))
+
+    def _versus(self, placed: Placed, citation: Versus) -> Resolved:
+        pairs = self._pairs(citation.variant, citation.other, citation.facets)
+        self._only(pairs, f"'{citation.variant}' and '{citation.other}'")
+        pair = pairs[0]
+        words = sentences.told_verdict(pair.row, pair.other) if pair.formed else ""
+        return Resolved(placed, words, (pair.row, pair.other), (pair,))
+
+    def _claim(self, placed: Placed, citation: Claim) -> Resolved:
+        pairs = self._pairs(citation.variant, citation.other, citation.facets)
+        if not pairs:
+            raise Miss(UNKNOWN, f"nothing measured bears on '{citation.variant}' in this claim")
+        read = tuple(row for pair in pairs for row in (pair.row, pair.other))
+        if citation.relation in (Relation.BELOW, Relation.ABOVE):
+            words = sentences.told_order(citation, pairs)
+        else:
+            words = sentences.told_claim(citation, pairs)
+        return Resolved(placed, words, read, pairs)
+
+    def _only(self, pairs: Sequence[Comparison], what: str) -> None:
+        """Exactly one comparison. Raises Miss with the facets that would choose."""
+        one([pair.row for pair in pairs], what, _OF_TIMING)
+
+    def _fact(self, placed: Placed, citation: Fact) -> Resolved:
+        among = narrowed(self.record, self._wanted(citation.facets), self.record)
+        try:
+            match citation.namespace:
+                case Namespace.ENV:
+                    row = one(among, "run", _OF_RUN)
+                    return Resolved(placed, answers.environment(row, citation.path), (row,))
+                case Namespace.RUN:
+                    row = one(among, "run", _OF_RUN)
+                    return Resolved(placed, answers.of_run(row, citation.path), (row,))
+                case Namespace.CASE:
+                    row = one(among, "case", _OF_VARIANT)
+                    return Resolved(placed, answers.of_case(row, citation.path), (row,))
+                case Namespace.CEILING:
+                    row = one([r for r in among if r.timing], "case and mode", _OF_TIMING)
+                    return Resolved(placed, answers.of_ceilings(row, citation.path), (row,))
+                case Namespace.PREDICTED:
+                    row = one(among, "run", _OF_RUN)
+                    return Resolved(placed, self._predicted(row, citation), (row,))
+        except LookupError as error:
+            raise Miss(UNKNOWN, str(error.args[0])) from None
+
+    def _predicted(self, row: Row, citation: Fact) -> Words:
+        """A prediction by its variant, narrowed by case and mode like everything else."""
+        said = row.run.experiments.get(self.subject, {}).get("predicted", ())
+        wanted = self._wanted(citation.facets)
+        chosen = [
+            index
+            for index, each in enumerate(said)
+            if (not citation.path or citation.path[0].text == each["variant"])
+            and all(word in each.values() for word in wanted.facets)
+        ]
+        if len(chosen) == 1:
+            return derive.prediction(row.artifact, row.run, self.subject, chosen[0])
+        if not chosen:
+            raise LookupError("nothing of the kind was predicted")
+        spelt = (f"predicted.{said[i]['variant']} @ {_where(said[i])}" for i in chosen)
+        message = f"{len(chosen)} predictions match"
+        raise Miss("ambiguous-citation", message, f"choose one: {'; '.join(sorted(set(spelt)))}")
+
+    def _code(self, placed: Placed, citation: Code) -> Resolved:
+        row = one(self._focus(), "run", _OF_RUN)
+        path, blob = _file(row, self.subject, citation.file.text)
+        listing = self._listing(path, blob, citation.symbol.text if citation.symbol else None)
+        caption = (CodeWords(derive.name(row.artifact.commit, path)), " as it was measured")
+        return Resolved(placed, CodeBlock(_id(placed), caption, listing), (row,))
+
+    def _diff(self, placed: Placed, citation: Diff) -> Resolved:
+        listings = []
+        for word in (citation.variant, citation.other):
+            among = self._of(word, Facets())
+            row = one(among, f"'{word}'", _OF_RUN)
+            file = row.variant.raw.get("file")
+            if file is None:
+                raise Miss(UNKNOWN, f"the record names no file of '{word}'")
+            blob = row.run.raw["sources"]["files"][file]
+            listings.append(self._listing(file, blob, None))
+        caption = (
+            "from ",
+            CodeWords(citation.variant.text),
+            " to ",
+            CodeWords(citation.other.text),
+        )
+        return Resolved(placed, DiffBlock(_id(placed), caption, listings[0], listings[1]), among)
+
+    def _listing(self, path: str, blob: str, symbol: str | None) -> Listing:
+        text = self.sources.objects[blob].decode("utf-8", "replace")
+        lines = source.lines_of(text)
+        first, last = 1, len(lines)
+        if symbol is not None:
+            try:
+                first, last = definition.extent(text, symbol)
+            except LookupError as error:
+                raise Miss(UNKNOWN, f"{path}: {error.args[0]}") from None
+        shown = "\n".join(lines[first - 1 : last])
+        return Listing(
+            derive.listing(blob, first, last, shown),
+            path,
+            source.language_of(path),
+            first,
+            f"sources/{blob}/index.html",
+        )
+
+    def _problem(
+        self, line: int, column: int, rule: str, message: str, hint: str = "", end: int = 0
+    ) -> Problem:
+        lines = self.story.text.split("\n")
+        source = lines[line - 1] if 0 < line <= len(lines) else ""
+        return Problem(self.story.path, line, column, rule, message, hint, source, end)
+
+
+def _first(citation: Citation) -> int:
+    """The offset of the word that a citation is about."""
+    for name in ("variant", "file"):
+        word = getattr(citation, name, None)
+        if isinstance(word, Word):
+            return word.at
+    path = getattr(citation, "path", ())
+    return path[0].at if path else 1
+
+
+def _id(placed: Placed) -> str:
+    return "-".join(placed.text.replace("/", " ").replace(":", " ").replace(".", " ").split())
+
+
+def _spelt(facets: Facets) -> str:
+    return "@ " + ", ".join(word.text for word in facets.words)
+
+
+def _where(predicted: Mapping[str, object]) -> str:
+    return ", ".join(str(predicted[key]) for key in ("case", "mode") if key in predicted)
+
+
+def _timed(among: Sequence[Row], name: str) -> tuple[Row, ...]:
+    """Those with samples; says why where a variant has none."""
+    timed = tuple(row for row in among if row.timing is not None)
+    if among and not timed:
+        status = among[0].variant.status
+        raise Miss(
+            UNKNOWN,
+            f"'{name}' was not timed: {status}",
+            f"cite its status or reason: {{{{ {name}.reason }}}}",
+        )
+    return timed
+
+
+def _same_rounds(a: Row, b: Row) -> bool:
+    return a.case.address == b.case.address and (a.timing.mode if a.timing else "") == (
+        b.timing.mode if b.timing else ""
+    )
+
+
+def _file(row: Row, subject: str, name: str) -> tuple[str, str]:
+    """A measured source by its name in the subject's folder, or its path."""
+    files = row.run.raw.get("sources", {}).get("files", {})
+    matches = [
+        path for path in files if path == name or path.endswith((f"/{subject}/{name}", f"/{name}"))
+    ]
+    own = [path for path in matches if path.endswith(f"/{subject}/{name}")] or matches
+    if len(own) == 1:
+        return own[0], files[own[0]]
+    if own:
+        raise Miss("ambiguous-citation", f"several sources are called '{name}'", ", ".join(own))
+    hint = nearest(name, [path.rsplit("/", 1)[-1] for path in files])
+    raise Miss(UNKNOWN, f"the run loaded no source '{name}'", hint)

@@ -1,0 +1,185 @@
+"""Which measurement a citation means: words and defaults narrow the record to one.
+
+A `Row` is a variant of a case, in a mode where it was timed. The record alone decides
+what a facet's word names (a case, a mode, a dtype, a run, a commit), and defaults of the
+story hold only where no facet speaks of the same thing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from writeup.language import nearest
+
+if TYPE_CHECKING:
+    from writeup.result import Artifact, Case, Run, Timing, Variant
+
+# Dimensions in the order in which a hint names them.
+DIMENSIONS = ("case", "mode", "dtype", "run", "commit", "device")
+_PREFIX = 7
+_HEX = re.compile(r"[0-9a-f]{7,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One variant on one case; with a timing where it was timed in a mode."""
+
+    artifact: Artifact
+    run: Run
+    case: Case
+    variant: Variant
+    timing: Timing | None = None
+
+    def of(self, dimension: str) -> str:
+        """What this row is in a dimension; "" for the mode of what was not timed."""
+        match dimension:
+            case "case":
+                return self.case.id
+            case "mode":
+                return self.timing.mode if self.timing else ""
+            case "dtype":
+                return self.case.dtype
+            case "run":
+                return self.run.id
+            case "commit":
+                return self.artifact.commit
+            case _:
+                return self.run.device
+
+    @property
+    def address(self) -> str:
+        return self.timing.address if self.timing else self.variant.address
+
+    @property
+    def mode(self) -> str:
+        """The mode key. Raises LookupError where nothing was timed."""
+        return self._timed().mode
+
+    @property
+    def samples(self) -> Mapping[str, Sequence[float]]:
+        """Seconds by process. Raises LookupError where nothing was timed."""
+        return self._timed().samples
+
+    def _timed(self) -> Timing:
+        if self.timing is None:
+            raise LookupError(f"{self.variant.address} was not timed")
+        return self.timing
+
+    def beside(self, variant: Variant) -> Row | None:
+        """Another variant of this case in this mode; None where it was not timed there."""
+        timing = variant.timings.get(self.mode)
+        return replace(self, variant=variant, timing=timing) if timing else None
+
+
+class Miss(Exception):
+    """No row, or more than one: why, and a hint. facet is the index of the word to blame."""
+
+    def __init__(self, rule: str, message: str, hint: str = "", facet: int | None = None) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.message = message
+        self.hint = hint
+        self.facet = facet
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What narrows: words of facets, as typed, and the story's defaults by dimension."""
+
+    facets: tuple[str, ...] = ()
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    all_cases: bool = False
+
+
+def rows(artifacts: Iterable[Artifact], subject: str) -> tuple[Row, ...]:
+    """Everything recorded of a subject, sorted by address."""
+    found = []
+    for artifact in artifacts:
+        for run in artifact.runs.values():
+            for case in run.cases.values():
+                if case.subject != subject:
+                    continue
+                for variant in case.variants.values():
+                    timed = [Row(artifact, run, case, variant, t) for t in variant.timings.values()]
+                    found += timed or [Row(artifact, run, case, variant)]
+    return tuple(sorted(found, key=lambda row: row.address))
+
+
+def classify(word: str, among: Sequence[Row]) -> str:
+    """The dimension that a facet's word belongs to. Raises Miss where it is none's."""
+    for dimension in DIMENSIONS:
+        if any(_is(row.of(dimension), word, dimension) for row in among):
+            return dimension
+    known = sorted({row.of(d) for d in DIMENSIONS[:4] for row in among} - {""})
+    hint = nearest(word, known) or f"the record knows {', '.join(known)}" if known else ""
+    raise Miss("unknown-citation", f"the record has no case, mode, dtype or run '{word}'", hint)
+
+
+def _is(value: str, word: str, dimension: str) -> bool:
+    if dimension == "commit":
+        return bool(_HEX.fullmatch(word)) and value.startswith(word)
+    return value == word
+
+
+def narrowed(among: Sequence[Row], wanted: Wanted, everything: Sequence[Row]) -> tuple[Row, ...]:
+    """The rows that facets and defaults leave. Raises Miss for a word the record lacks.
+
+    everything is what the words may speak of: the subject's whole record, so that a word
+    is known even where this variant has no such row.
+    """
+    chosen: dict[str, set[str]] = {}
+    for index, word in enumerate(wanted.facets):
+        try:
+            chosen.setdefault(classify(word, everything), set()).add(word)
+        except Miss as miss:
+            raise Miss(miss.rule, miss.message, miss.hint, index) from None
+    for dimension, word in wanted.defaults.items():
+        if dimension not in chosen and not (dimension == "case" and wanted.all_cases):
+            chosen[dimension] = {word}
+    left = among
+    for dimension, words in chosen.items():
+        # What was never timed has no mode, and is meant all the same.
+        left = [
+            row
+            for row in left
+            if (dimension == "mode" and row.timing is None)
+            or any(_is(row.of(dimension), word, dimension) for word in words)
+        ]
+    return tuple(left)
+
+
+def one(among: Sequence[Row], what: str, key: Iterable[str]) -> Row:
+    """The only row, by the dimensions that matter to what is cited. Raises Miss.
+
+    Rows that agree in all of `key` are one (the registers of a variant are the same in
+    every mode).
+    """
+    dimensions = tuple(key)
+    distinct: dict[tuple[str, ...], Row] = {}
+    for row in among:
+        distinct.setdefault(tuple(row.of(d) for d in dimensions), row)
+    if not distinct:
+        raise Miss("unknown-citation", f"the record has no {what}")
+    if len(distinct) > 1:
+        raise Miss(
+            "ambiguous-citation",
+            f"{len(distinct)} measurements are {what}",
+            _candidates(tuple(distinct.values()), dimensions),
+        )
+    return next(iter(distinct.values()))
+
+
+def _candidates(among: Sequence[Row], dimensions: Sequence[str]) -> str:
+    """The facets that would choose each candidate."""
+    differing = [d for d in dimensions if len({row.of(d) for row in among}) > 1]
+    lines = sorted({", ".join(_word(row.of(d), d) for d in differing) for row in among})
+    shown = "; ".join(f"@ {line}" for line in lines[:12])
+    rest = len(lines) - 12
+    return f"choose one: {shown}" + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _word(value: str, dimension: str) -> str:
+    return value[:_PREFIX] if dimension == "commit" else value

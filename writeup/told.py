@@ -1,0 +1,117 @@
+"""A story with its record: what its citations resolve to, and the scene of its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from writeup.document import Front, Placed, Story
+from writeup.errors import Problem
+from writeup.result import Artifact, Case, Run
+from writeup.selection import Miss, Row, one
+from writeup.sentences import Comparison
+from writeup.strict import Json
+from writeup.views import CodeBlock, DiffBlock, Words
+
+BLANK = "blank"
+UNKNOWN = "unknown-citation"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A citation with its evidence.
+
+    words are what the reader sees; empty where a comparison cannot be said (the rules name
+    the reason). rows are the measurements it rests on.
+    """
+
+    placed: Placed
+    words: Words | CodeBlock | DiffBlock
+    rows: tuple[Row, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A story with its record.
+
+    record is everything measured of the subject; focus what the story's defaults leave of
+    it. resolved holds the evidence of every citation that has one.
+    """
+
+    subject: str
+    story: Story
+    record: tuple[Row, ...]
+    focus: tuple[Row, ...]
+    scene: Scene | None
+    resolved: Mapping[Placed, Resolved]
+    problems: tuple[Problem, ...]
+
+    @property
+    def blank(self) -> bool:
+        return self.story.front.status == BLANK
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where the headline plays: one run, one case, one mode, a baseline and a variant.
+
+    order lists the variants in story order, controls left out. rows are those of the
+    headline's case and mode by variant, with those that could not be timed.
+    """
+
+    artifact: Artifact
+    run: Run
+    case: Case
+    mode: str
+    baseline: Row
+    headline: Row
+    order: tuple[str, ...]
+    rows: Mapping[str, Row]
+
+    @property
+    def experiment(self) -> Mapping[str, Json]:
+        return self.run.experiments.get(self.case.subject, {})
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The subject's cases of this run that were timed, in the order of the record."""
+        return tuple(
+            case
+            for case in self.run.cases.values()
+            if case.subject == self.case.subject and case.modes
+        )
+
+
+def scene(focus: tuple[Row, ...], front: Front) -> Scene:
+    """The scene of a story. Raises Miss where the front matter leaves it open."""
+    first = one(focus, "run", ("run", "commit", "device"))
+    timed = [row for row in focus if row.timing is not None]
+    cases = [row for row in timed if front.case in (None, row.case.id)]
+    if not cases:
+        raise Miss(UNKNOWN, "nothing was timed that a block could tell of")
+    run, case = first.run, cases[0].case
+    if front.case is None:
+        case = next(c for c in run.cases.values() if any(r.case.key == c.key for r in cases))
+    mode = front.mode or case.modes[0]
+    here = {
+        row.variant.id: row
+        for row in focus
+        if row.case.key == case.key and (row.timing is None or row.timing.mode == mode)
+    }
+    baseline = here.get(front.baseline or (case.baseline.id if case.baseline else ""))
+    if baseline is None or baseline.timing is None:
+        message = f"no baseline was timed on {case.id}, {mode}"
+        raise Miss(UNKNOWN, message, 'name it in the front matter: baseline = "…"')
+    order = _order(run, case)
+    steps = [here[name] for name in order if name in here and here[name].variant.role == "step"]
+    measured = [row for row in steps if row.timing is not None]
+    if not measured:
+        raise Miss(UNKNOWN, f"no step was timed on {case.id}, {mode}")
+    return Scene(first.artifact, run, case, mode, baseline, measured[-1], order, here)
+
+
+def _order(run: Run, case: Case) -> tuple[str, ...]:
+    said = run.experiments.get(case.subject, {}).get("order", ())
+    rest = [v.id for v in case.variants.values() if v.role != "control" and v.id not in said]
+    return (*said, *rest)
