@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from writeup import derive, roofs
 from writeup.evidence import Evidence
 from writeup.language import Denominator, Field, Measure, Word, nearest
+from writeup.result import Artifact, Variant
 from writeup.selection import Row
 from writeup.strict import pointer
 from writeup.views import Code, Words
@@ -84,9 +85,8 @@ def measured(row: Row, measure: Measure) -> Words:
 
 
 def _recorded(row: Row, *keys: str) -> Evidence:
-    where = row.variant.pointer + pointer(*keys)
     try:
-        return derive.fact(row.artifact, where, f"{keys[-1]} of {row.variant.id}")
+        return derive.of_variant(row.artifact, row.variant, *keys)
     except KeyError:
         raise LookupError(f"the record holds no {keys[-1]} of '{row.variant.id}'") from None
 
@@ -123,14 +123,20 @@ def _fraction(row: Row, measure: Measure) -> Evidence:
 
 
 def reason(row: Row) -> Words:
-    """Why a variant is not ok, in its own words, with the numbers that explain it."""
-    why = row.variant.reason
-    if why is None:
+    """Why a variant is not ok. Raises LookupError where it gives no reason."""
+    if row.variant.reason is None:
         raise LookupError(f"'{row.variant.id}' is {row.variant.status} and gives no reason")
-    words: list[str | Evidence] = [str(why["text"])]
+    return why(row.artifact, row.variant)
+
+
+def why(artifact: Artifact, variant: Variant) -> Words:
+    """The reason of a status, with the numbers that explain it; "" where there is none."""
+    if variant.reason is None:
+        return ""
+    words: list[str | Evidence] = [str(variant.reason["text"])]
     for key, joint in (("required", ": required "), ("limit", ", available ")):
-        if key in why:
-            words += [joint, _recorded(row, "reason", key)]
+        if key in variant.reason:
+            words += [joint, derive.of_variant(artifact, variant, "reason", key)]
     return tuple(words)
 
 

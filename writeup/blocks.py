@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from writeup import derive, exhibits, roofs, views
+from writeup import answers, derive, exhibits, roofs, views
 from writeup.evidence import Evidence
 from writeup.language import BlockName
 from writeup.result import Artifact, Case, Run
@@ -262,7 +262,7 @@ def attempts(scene: Scene) -> views.AttemptsBlock:
                 changes=_changes(scene, row),
                 time=exhibits.time(row) if timed else None,
                 gain=exhibits.ratio(row, before) if timed and before else None,
-                reason=exhibits.why(artifact, variant),
+                reason=answers.why(artifact, variant),
                 facts=_resources(scene, row),
                 log=str((variant.reason or {}).get("log", "")),
                 source=exhibits.source(scene.run, variant),
@@ -276,8 +276,8 @@ def _changes(scene: Scene, row: Row) -> tuple[views.Change, ...]:
     return tuple(
         views.Change(
             field,
-            exhibits.variant_fact(scene.artifact, row.variant, "varied", field, "0"),
-            exhibits.variant_fact(scene.artifact, row.variant, "varied", field, "1"),
+            derive.of_variant(scene.artifact, row.variant, "varied", field, "0"),
+            derive.of_variant(scene.artifact, row.variant, "varied", field, "1"),
         )
         for field in varied
     )
@@ -288,7 +288,7 @@ def _resources(scene: Scene, row: Row) -> tuple[views.Fact, ...]:
     return tuple(
         views.Fact(
             key.replace("_", " "),
-            exhibits.variant_fact(scene.artifact, row.variant, "resources", key),
+            derive.of_variant(scene.artifact, row.variant, "resources", key),
         )
         for key in held
     )
@@ -329,11 +329,11 @@ def searched(scene: Scene) -> views.SearchedBlock:
 def _tried(scene: Scene, row: Row, index: int, fields: tuple[str, ...]) -> views.Tried:
     tried = row.variant.raw["tuning"]["tried"][index]
     at = ("tuning", "tried", str(index))
-    word = exhibits.variant_fact(scene.artifact, row.variant, *at, "status")
+    word = derive.of_variant(scene.artifact, row.variant, *at, "status")
     tone = views.Tone.OK if tried["status"] == "ok" else views.Tone.FAILED
     return views.Tried(
         config=tuple(
-            exhibits.variant_fact(scene.artifact, row.variant, *at, "config", field)
+            derive.of_variant(scene.artifact, row.variant, *at, "config", field)
             if field in tried["config"]
             else ""
             for field in fields
@@ -496,7 +496,7 @@ def _expression(scene: Scene) -> tuple[views.Piece, ...]:
     variant = scene.baseline.variant
     words: list[views.Piece] = []
     if "expression" in variant.raw:
-        words.append(views.Code(exhibits.variant_fact(scene.artifact, variant, "expression")))
+        words.append(views.Code(derive.of_variant(scene.artifact, variant, "expression")))
     words += [f", {variant.raw[key]}" for key in ("backend", "rounding") if key in variant.raw]
     return tuple(words) or ("which the record does not name",)
 

@@ -12,7 +12,7 @@ import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 
-from writeup import stats
+from writeup import roofline, stats
 from writeup.evidence import Evidence
 from writeup.quantity import SPACE, Quantity, show, show_band, tick
 from writeup.result import Artifact, Case, Ceiling, Run, Variant, quantity
@@ -70,27 +70,21 @@ def outliers(row: Row) -> Evidence:
 
 def bandwidth(row: Row, count: str, unit: str | None = None) -> Evidence:
     """Bytes of the work over the time. Raises ValueError where no bytes were counted."""
-    found = _rate(_work(row, count), "bytes", row, "byte/s")
+    found = roofline.bandwidth(_work(row, count), row.taken)
     label = _of("bandwidth", row)
     return _shown("bandwidth", (row.address,), (count,), found, unit, label=label)
 
 
 def throughput(row: Row, count: str, unit: str | None = None) -> Evidence:
     """Operations of the work over the time. Raises ValueError where none were counted."""
-    found = _rate(_work(row, count), "flops", row, "flop/s")
+    found = roofline.throughput(_work(row, count), row.taken)
     label = _of("throughput", row)
     return _shown("throughput", (row.address,), (count,), found, unit, label=label)
 
 
-def rate(of: Ceiling) -> Quantity:
-    """A ceiling's best rate with its band."""
-    found = of.best()[1]
-    return Quantity(found.value, of.unit, found.low, found.high)
-
-
 def rate_band(row: Row, count: str) -> tuple[float | None, float | None]:
     """The ends of the band of a row's rate, in flop/s."""
-    found = _rate(_work(row, count), "flops", row, "flop/s")
+    found = roofline.throughput(_work(row, count), row.taken)
     return found.low, found.high
 
 
@@ -174,11 +168,8 @@ def geomean(pairs: Sequence[tuple[Row, Row]], which: str) -> Evidence:
 
 def of_copy(row: Row, copy: Row) -> Evidence:
     """The share of the speed of a copy of the case's own bytes, in the same rounds."""
-    speed = ratio(row, copy)
-    scale = _bytes(row.case.work) / _bytes(_own_work(copy.variant) or row.case.work)
-    low = None if speed.low is None else speed.low * scale
-    high = None if speed.high is None else speed.high * scale
-    found = Quantity(speed.value * scale, "%", low, high)
+    share = roofline.of_matched(row.case, row.variant, row.mode)
+    found = Quantity(share.value, "%", share.low, share.high)
     label = f"share of a copy of the same bytes reached by {_name(row)}, {_where(row)}"
     at = (row.address, copy.address)
     return _shown("fraction", at, ("matched",), found, None, label=label)
@@ -186,16 +177,16 @@ def of_copy(row: Row, copy: Row) -> Evidence:
 
 def of_ceiling(row: Row, memory: Ceiling) -> Evidence:
     """The share of the measured memory ceiling, by compulsory bytes."""
-    bound = memory.best()[1].value
-    found = _over(_rate(row.case.work, "bytes", row, "byte/s"), bound)
+    bound = roofline.rate(memory).value
+    found = _over(roofline.bandwidth(row.case.work, row.taken), bound)
     label = f"share of the memory ceiling reached by {_name(row)}, {_where(row)}"
     return _shown("fraction", (row.address, memory.address), ("ceiling",), found, None, label=label)
 
 
 def of_attainable(row: Row, compute: Ceiling, memory: Ceiling) -> Evidence:
     """The share of what both ceilings allow at the work's intensity."""
-    bound = _attainable(row.case.work, compute, memory)
-    found = _over(_rate(row.case.work, "flops", row, "flop/s"), bound)
+    bound = _allowed(row.case, compute, memory)
+    found = _over(roofline.throughput(row.case.work, row.taken), bound)
     label = f"share of the attainable rate reached by {_name(row)}, {_where(row)}"
     at = (row.address, compute.address, memory.address)
     return _shown("fraction", at, ("attainable",), found, None, label=label)
@@ -207,13 +198,13 @@ def of_attainable(row: Row, compute: Ceiling, memory: Ceiling) -> Evidence:
 def ceiling(of: Ceiling, unit: str | None = None) -> Evidence:
     """The rate of the best probe."""
     label = f"measured ceiling {of.id}, best probe {of.best()[0]}"
-    return _shown("ceiling", (of.address,), (), rate(of), unit, label=label)
+    return _shown("ceiling", (of.address,), (), roofline.rate(of), unit, label=label)
 
 
 def ceiling_band(of: Ceiling, unit: str | None = None) -> Evidence:
     """The interval beside it."""
     label = f"band of the measured ceiling {of.id}"
-    return _banded("ceiling-band", (of.address,), (), rate(of), unit, label)
+    return _banded("ceiling-band", (of.address,), (), roofline.rate(of), unit, label)
 
 
 def probe(of: Ceiling, name: str) -> Evidence:
@@ -227,7 +218,7 @@ def probe(of: Ceiling, name: str) -> Evidence:
 def ridge(compute: Ceiling, memory: Ceiling) -> Evidence:
     """The intensity at which both ceilings bind alike."""
     at = (compute.address, memory.address)
-    found = Quantity(compute.best()[1].value / memory.best()[1].value, "flop/byte")
+    found = Quantity(roofline.ridge(compute, memory).value, "flop/byte")
     return _shown("ridge", at, (), found, None, label="ridge point of both ceilings")
 
 
@@ -238,7 +229,7 @@ def intensity(case: Case, variant: Variant | None = None) -> Evidence:
         at, count, work = case.address, COMPULSORY, case.work
     else:
         at, count, work = variant.address, IMPLEMENTED, own
-    found = Quantity(_intensity(work), "flop/byte")
+    found = roofline.intensity(work)
     label = f"arithmetic intensity of {case.key} over {count} bytes"
     return _shown("intensity", (at,), (count,), found, None, label=label)
 
@@ -246,16 +237,14 @@ def intensity(case: Case, variant: Variant | None = None) -> Evidence:
 def attainable(case: Case, compute: Ceiling, memory: Ceiling) -> Evidence:
     """The rate that both ceilings allow at the case's intensity."""
     at = (case.address, compute.address, memory.address)
-    found = Quantity(_attainable(case.work, compute, memory), "flop/s")
+    found = Quantity(_allowed(case, compute, memory), "flop/s")
     return _shown("attainable", at, (), found, None, label=f"attainable rate of {case.key}")
 
 
 def floor(case: Case, compute: Ceiling, memory: Ceiling) -> Evidence:
     """The shortest time that both ceilings allow for the case's work."""
-    by_compute = _flops(case.work) / compute.best()[1].value
-    by_memory = _bytes(case.work) / memory.best()[1].value
     at = (case.address, compute.address, memory.address)
-    found = Quantity(max(by_compute, by_memory), "s")
+    found = Quantity(roofline.shortest(case.work, compute, memory).value, "s")
     return _shown("floor", at, (), found, None, label=f"shortest attainable time of {case.key}")
 
 
@@ -273,6 +262,12 @@ def fact(artifact: Artifact, where: str, label: str = "") -> Evidence:
     if isinstance(found, Mapping):
         return _shown("fact", at, (), quantity(found), None, label=label)
     return Evidence("fact", at, str(found), value=str(found), label=label)
+
+
+def of_variant(artifact: Artifact, variant: Variant, *keys: str) -> Evidence:
+    """A fact of a variant. Raises KeyError where the record does not hold it."""
+    what = " ".join(key.replace("_", " ") for key in keys if not key.isdigit())
+    return fact(artifact, variant.pointer + pointer(*keys), f"{what} of {variant.id}")
 
 
 def share(artifact: Artifact, where: str, label: str = "") -> Evidence:
@@ -438,14 +433,6 @@ def _over(quantity: Quantity, bound: float) -> Quantity:
     return Quantity(quantity.value / bound, "%", low, high)
 
 
-def _rate(work: Mapping[str, Json], kind: str, row: Row, unit: str) -> Quantity:
-    amount = _bytes(work) if kind == "bytes" else _flops(work)
-    spent = seconds(row)
-    low = None if spent.high is None else amount / spent.high
-    high = None if spent.low is None else amount / spent.low
-    return Quantity(amount / spent.value, unit, low, high)
-
-
 def _work(row: Row, count: str) -> Mapping[str, Json]:
     own = _own_work(row.variant) if count == IMPLEMENTED else None
     return own or row.case.work
@@ -456,24 +443,9 @@ def _own_work(variant: Variant) -> Mapping[str, Json] | None:
     return variant.raw.get("work")
 
 
-def _attainable(work: Mapping[str, Json], compute: Ceiling, memory: Ceiling) -> float:
-    return min(compute.best()[1].value, _intensity(work) * memory.best()[1].value)
-
-
-def _intensity(work: Mapping[str, Json]) -> float:
-    return _flops(work) / _bytes(work)
-
-
-def _bytes(work: Mapping[str, Json]) -> float:
-    if "bytes" not in work:
-        raise ValueError("the bytes of this work were not counted")
-    return float(work["bytes"]["value"])
-
-
-def _flops(work: Mapping[str, Json]) -> float:
-    if "flops" not in work:
-        raise ValueError("the operations of this work were not counted")
-    return float(work["flops"]["value"])
+def _allowed(case: Case, compute: Ceiling, memory: Ceiling) -> float:
+    """The rate in flop/s that both ceilings allow for a case's work."""
+    return roofline.attainable(roofline.intensity(case.work).value, compute, memory).value
 
 
 def _name(row: Row) -> str:

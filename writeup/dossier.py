@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 
-from writeup import addresses, blocks, derive, exhibits, roofs, views
+from writeup import addresses, answers, blocks, derive, exhibits, roofs, views
 from writeup.evidence import Evidence
 from writeup.result import Artifact, Case, Ceiling, Run, Variant
 from writeup.selection import Row
@@ -350,7 +350,7 @@ def _variant(artifact: Artifact, run: Run, case: Case, variant: Variant) -> view
     raw = variant.raw
 
     def fact(*keys: str) -> Evidence:
-        return exhibits.variant_fact(artifact, variant, *keys)
+        return derive.of_variant(artifact, variant, *keys)
 
     error: list[views.Piece] = []
     checked = raw.get("correctness", {})
@@ -368,7 +368,7 @@ def _variant(artifact: Artifact, run: Run, case: Case, variant: Variant) -> view
         backend=str(raw.get("backend", "")),
         rounding=str(raw.get("rounding", "")),
         error=tuple(error),
-        reason=exhibits.why(artifact, variant),
+        reason=answers.why(artifact, variant),
         log=fact("reason", "log") if (variant.reason or {}).get("log") else "",
         config=tuple(views.Fact(key, fact("config", key)) for key in variant.config),
         resources=tuple(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from writeup import addresses, derive, quantity, views
-from writeup.evidence import Evidence
+from writeup import addresses, derive, quantity, roofline, views
 from writeup.result import Artifact, Ceiling, Run, Variant
 from writeup.selection import Row
 from writeup.sentences import told_verdict
 from writeup.stats import Verdict
-from writeup.strict import pointer
 
 _TONES = {
     Verdict.FASTER: views.Tone.FASTER,
@@ -51,30 +49,12 @@ def status(artifact: Artifact, variant: Variant) -> views.Verdict:
     tone = views.Tone.OK if variant.status == "ok" else views.Tone.FAILED
     if variant.status == "unsupported":
         tone = views.Tone.BLANK
-    return views.Verdict(tone, variant_fact(artifact, variant, "status"))
-
-
-def variant_fact(artifact: Artifact, variant: Variant, *keys: str) -> Evidence:
-    """A fact of a variant. Raises KeyError where the record does not hold it."""
-    where = variant.pointer + pointer(*keys)
-    what = " ".join(key.replace("_", " ") for key in keys if not key.isdigit())
-    return derive.fact(artifact, where, f"{what} of {variant.id}")
-
-
-def why(artifact: Artifact, variant: Variant) -> views.Words:
-    """The reason of a status, with the numbers that explain it; "" where there is none."""
-    if variant.reason is None:
-        return ""
-    words: list[views.Piece] = [str(variant.reason["text"])]
-    for key, joint in (("required", ": required "), ("limit", ", available ")):
-        if key in variant.reason:
-            words += [joint, variant_fact(artifact, variant, "reason", key)]
-    return tuple(words)
+    return views.Verdict(tone, derive.of_variant(artifact, variant, "status"))
 
 
 def ceiling(of: Ceiling) -> views.Measured:
     """A ceiling's rate with its band."""
-    found = derive.rate(of)
+    found = roofline.rate(of)
     band = derive.ceiling_band(of) if found.low is not None else None
     return views.Measured(derive.ceiling(of), band, found.low, found.high)
 

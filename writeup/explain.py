@@ -6,6 +6,7 @@ the method page, where they pass the gate like everything else: they show no typ
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -45,10 +46,10 @@ ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: title and `refuses` (one sentence) are plain text, body is Markdown.
+    """A rule: title and `refuses` (a sentence or two) are plain text, body is Markdown.
 
-    body starts below the title, with the sentence that `refuses` holds, and has no headings, so
-    that many of them can stand on one page.
+    body goes on after what `refuses` says, and has no headings, so that many rules can stand
+    on one page.
     """
 
     id: str
@@ -59,7 +60,8 @@ class Rule:
     @property
     def text(self) -> str:
         """The whole page, as `writeup explain` prints it."""
-        return f"# {self.id}: {self.title}\n\n{self.body}"
+        refuses = textwrap.fill(self.refuses, 100)
+        return f"# {self.id}: {self.title}\n\n{refuses}\n\n{self.body}"
 
 
 @cache
@@ -81,6 +83,5 @@ def rule(id_: str) -> Rule:
 
 
 def _parse(id_: str, text: str) -> Rule:
-    heading, _, body = text.partition("\n\n")
-    refuses = body.partition("\n\n")[0]
+    heading, refuses, body = text.split("\n\n", 2)
     return Rule(id_, heading.removeprefix("# "), " ".join(refuses.split()), body)

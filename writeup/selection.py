@@ -56,14 +56,16 @@ class Row:
     @property
     def mode(self) -> str:
         """The mode key. Raises LookupError where nothing was timed."""
-        return self._timed().mode
+        return self.taken.mode
 
     @property
     def samples(self) -> Mapping[str, Sequence[float]]:
         """Seconds by process. Raises LookupError where nothing was timed."""
-        return self._timed().samples
+        return self.taken.samples
 
-    def _timed(self) -> Timing:
+    @property
+    def taken(self) -> Timing:
+        """The timing. Raises LookupError where nothing was timed."""
         if self.timing is None:
             raise LookupError(f"{self.variant.address} was not timed")
         return self.timing

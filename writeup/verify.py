@@ -7,6 +7,7 @@ it confirms was not merely computed wrong in the same way twice.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import html
 import json
@@ -53,6 +54,7 @@ def verify(site: Path) -> list[Problem]:
     except (KeyError, TypeError, AttributeError) as error:
         raise WriteupError(f"citations.json is not as this program writes it: {error}") from error
     records = Records(_artifacts(files, problems), files, sources(files, entries))
+    problems += _table_problems(records)
     problems += _value_problems(entries, records)
     problems += _page_problems(files, entries, occurrences)
     return sorted(set(problems))
@@ -157,6 +159,36 @@ def _manifest_problems(
             yield _problem(
                 copy, "artifact", f"it is no copy of the artifact that was built from {path}"
             )
+
+
+def _table_problems(records: Records) -> Iterator[Problem]:
+    """Tables of samples beside an artifact: every row a sample of it, and none missing."""
+    for commit, raw in records.artifacts.items():
+        path = f"results/{commit}/samples.csv"
+        if path not in records.files:
+            continue
+        rows = csv.reader(records.files[path].decode(errors="replace").splitlines())
+        next(rows, None)  # the names of the columns
+        stated = {tuple(row) for row in rows}
+        try:
+            recorded = set(_samples(raw))
+        except (LookupError, TypeError, AttributeError) as error:
+            yield _problem(path, "artifact", f"the artifact beside it has no samples: {error}")
+            continue
+        for row in sorted(stated ^ recorded)[:1]:
+            what = "is no sample of the artifact" if row in stated else "is missing"
+            yield _problem(path, "value", f"{','.join(row)} {what}")
+
+
+def _samples(raw: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for run_id, run in raw["runs"].items():
+        for case_key, case in run.get("cases", {}).items():
+            for variant_id, variant in case["variants"].items():
+                for mode, timing in variant.get("timings", {}).items():
+                    where = (run_id, case_key, variant_id, mode)
+                    for process, samples in timing["samples"].items():
+                        for index, value in enumerate(samples):
+                            yield *where, process, str(index), str(value), timing["unit"]
 
 
 # What each entry must say.

@@ -476,3 +476,37 @@ def test_views_are_frozen():
     records = [t for t in vars(views).values() if isinstance(t, type) and hasattr(t, "__slots__")]
     assert all(t.__dataclass_params__.frozen for t in records if hasattr(t, "__dataclass_params__"))
     assert all(fields(t) for t in records if hasattr(t, "__dataclass_params__"))
+
+
+@pytest.fixture(scope="module")
+def on_disk(tmp_path_factory, whole):
+    folder = tmp_path_factory.mktemp("site")
+    for path, content in {**whole.pages, **whole.assets}.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content if isinstance(content, bytes) else clean(content).encode())
+    return folder
+
+
+@pytest.mark.browser
+def test_pages_work_from_disk_on_narrow_screens_in_light_and_dark(chromium, on_disk, whole):
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=chromium, args=quiet)
+        said, failed, backgrounds = [], [], set()
+        for scheme in ("light", "dark"):
+            tab = browser.new_page(viewport={"width": 320, "height": 700}, color_scheme=scheme)
+            tab.on("console", lambda message: said.append(message.text))
+            tab.on("requestfailed", lambda request: failed.append((request.failure, request.url)))
+            for path in whole.pages:
+                tab.goto((on_disk / path).as_uri())
+                assert tab.evaluate("document.documentElement.scrollWidth") == 320, path
+            backgrounds.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+        browser.close()
+    assert said == []
+    # Leaving for the next page cuts a request for its icon short; that is no failure.
+    assert [url for failure, url in failed if failure != "net::ERR_ABORTED"] == []
+    # The style sheet was loaded under the policy, and follows the reader's setting.
+    assert len(backgrounds) == 2
+    assert "rgba(0, 0, 0, 0)" not in backgrounds

@@ -241,6 +241,14 @@ def test_an_artifact_of_another_commit_is_refused(tmp_path, pages, recorded):
     assert "it is of another commit than its folder" in messages
 
 
+def test_an_artifact_of_another_shape_is_told_not_raised_as_a_bug(tmp_path, pages, recorded):
+    files = {COPY: dumped({"schema": 1, "commit": COMMIT, "runs": []})}
+    files[f"results/{COMMIT}/samples.csv"] = b"run\n"
+    messages = told(tmp_path, pages, recorded, files=files)
+    assert any("has no samples" in message for message in messages)
+    assert any("do not lead to what it needs" in message for message in messages)
+
+
 def test_an_artifact_with_a_repeated_key_is_refused(tmp_path, pages, recorded):
     content = recorded[0].replace(b'{"commit":', b'{"schema": 1, "commit":', 1)
     messages = told(tmp_path, pages, recorded, files={COPY: content})
@@ -419,6 +427,25 @@ def test_an_entry_that_leads_nowhere_is_told_not_raised_as_a_bug(recorded, entry
     form, at, args = entry
     with pytest.raises(rederive.UnderivableError):
         rederive.derive(rederive.Entry("k", form, at, args, ""), records)
+
+
+def test_a_table_of_samples_holds_the_samples_and_no_others(tmp_path, pages, recorded):
+    path = f"results/{COMMIT}/samples.csv"
+    rows = ["run,case,variant,mode,process,index,value,unit"]
+    for case in recorded[1].runs[RUN].cases.values():
+        for variant in case.variants.values():
+            for mode, timing in variant.timings.items():
+                for process, values in timing.raw["samples"].items():
+                    rows += [
+                        f"{RUN},{case.key},{variant.id},{mode},{process},{index},{value},ns"
+                        for index, value in enumerate(values)
+                    ]
+    assert told(tmp_path, pages, recorded, files={path: "\n".join(rows).encode()}) == []
+    (missing,) = told(tmp_path, pages, recorded, files={path: "\n".join(rows[:-1]).encode()})
+    assert missing.endswith("is missing")
+    added = "\n".join([*rows, f"{RUN},softmax.wide,eager,host,softmax.01,9,1,ns"])
+    (other,) = told(tmp_path, pages, recorded, files={path: added.encode()})
+    assert other.endswith("is no sample of the artifact")
 
 
 def test_a_folder_that_is_no_site_is_told(tmp_path):
