@@ -142,9 +142,7 @@ def sample_probes(
     return filled.rounds(draw_orders(seed, len(participants), count))
 
 
-def _bound(
-    function: Callable[..., Any], inputs: tuple[torch.Tensor, ...]
-) -> Callable[[], Any]:
+def _bound(function: Callable[..., Any], inputs: tuple[torch.Tensor, ...]) -> Callable[[], Any]:
     def probe() -> Any:
         return function(*inputs)
 

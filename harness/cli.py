@@ -123,9 +123,7 @@ def doctor(device: str, commit: str | None) -> None:
 
 
 @main.command()
-@click.argument(
-    "paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)
-)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of results to merge into.")
 def merge(paths: tuple[Path, ...], out: Path | None) -> None:
     """Unite results (artifacts, or folders of them) in one folder, run by run."""
@@ -177,9 +175,7 @@ def _experiments(project: Any, subjects: tuple[str, ...]) -> list[Any]:
     return loaded
 
 
-def _measure(
-    project: Any, plans: Any, settings: Any, commit: str | None, out: Path | None
-) -> None:
+def _measure(project: Any, plans: Any, settings: Any, commit: str | None, out: Path | None) -> None:
     from harness import plan as planning
     from harness import provenance
     from harness import run as session

@@ -8,9 +8,10 @@ bit, and hand out memory that is neither theirs nor that of its previous answer.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ from harness.ledger import Ledger
 from harness.loaded import project_files
 
 Call = Callable[..., torch.Tensor]
+# Elements that are compared at once. A few such buffers of float64 fit in a near cache, and
+# torch shares nothing this short among threads, which would wait for each other on a machine
+# that is busy with other work.
+_STRETCH = 1 << 14
 
 
 @dataclass(slots=True)
@@ -79,33 +84,44 @@ def draw(case: Case, seed: int) -> tuple[torch.Tensor, ...]:
     return inputs
 
 
-def truth(experiment: Experiment, case: Case, seed: int) -> torch.Tensor:
-    """The oracle's answer on the inputs of this seed, cast to the case's dtype."""
-    inputs = draw(case, seed)
-    upcast = [x.double() if x.is_floating_point() else x for x in inputs]
-    answer = experiment.oracle(*upcast)
-    dtype: torch.dtype = getattr(torch, case.dtype)
-    return answer.to(dtype)
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The inputs that one seed gives, never handed out themselves, and the oracle's answer."""
+
+    inputs: tuple[torch.Tensor, ...]
+    expected: torch.Tensor
+
+    def copies(self) -> tuple[torch.Tensor, ...]:
+        """Inputs to hand out: equal ones, gaps included, in memory of their own."""
+        return tuple(_copy(tensor) for tensor in self.inputs)
 
 
-class Truths:
-    """The oracle's answers for the case at hand, computed once for all variants."""
+class Trials:
+    """Inputs and truth of the case at hand, made once for all variants."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
         self._case: str | None = None
-        self._known: dict[int, torch.Tensor] = {}
+        self._known: dict[int, Trial] = {}
 
-    def __call__(self, case: Case, seed: int) -> torch.Tensor:
+    def __call__(self, case: Case, seed: int) -> Trial:
         if case.id != self._case:
             self._case, self._known = case.id, {}
         if seed not in self._known:
-            self._known[seed] = truth(self._experiment, case, seed)
+            self._known[seed] = self._make(case, seed)
         return self._known[seed]
+
+    def _make(self, case: Case, seed: int) -> Trial:
+        """The oracle on inputs upcast to float64, cast to the case's dtype."""
+        inputs = draw(case, seed)
+        upcast = [x.double() if x.is_floating_point() else x.clone() for x in inputs]
+        answer = self._experiment.oracle(*upcast)
+        dtype: torch.dtype = getattr(torch, case.dtype)
+        return Trial(inputs, answer.to(dtype))
 
 
 def examine(
-    variant: Variant, case: Case, seeds: Sequence[int], truths: Truths, call: Call
+    variant: Variant, case: Case, seeds: Sequence[int], trials: Trials, call: Call
 ) -> Evidence:
     """Check a variant on a case. call(function, inputs, **options) makes each call.
 
@@ -114,16 +130,15 @@ def examine(
     evidence = Evidence()
     previous: torch.Tensor | None = None
     for seed in seeds:
-        expected = truths(case, seed)
-        inputs = draw(case, seed)
-        before = [_bytes(x).clone() for x in inputs]
+        trial = trials(case, seed)
+        inputs = trial.copies()
         output = call(variant.function, inputs)
         evidence.seeds.append(seed)
         _judge_memory(evidence, output, (*inputs, *([] if previous is None else [previous])))
-        _judge(evidence, output, expected, case)
+        _judge(evidence, output, trial.expected, case)
         if variant.writes_out and evidence.wrong is None:
-            _judge_out(evidence, variant, inputs, expected, case, call)
-        _judge_inputs(evidence, inputs, before)
+            _judge_out(evidence, variant, inputs, trial.expected, case, call)
+        _judge_inputs(evidence, inputs, trial.inputs)
         if evidence.wrong is not None:
             break
         previous = output
@@ -134,6 +149,13 @@ def _bytes(tensor: torch.Tensor) -> torch.Tensor:
     """All bytes of the tensor's storage, gaps between its elements included."""
     storage = tensor.untyped_storage()
     return torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,))
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    """An equal tensor of the same strides in fresh memory, gaps between elements included."""
+    storage = _bytes(tensor).clone().untyped_storage()
+    shape, strides = tensor.size(), tensor.stride()
+    return torch.empty(0, dtype=tensor.dtype).set_(storage, tensor.storage_offset(), shape, strides)
 
 
 def _judge_memory(evidence: Evidence, output: Any, others: Sequence[torch.Tensor]) -> None:
@@ -159,26 +181,35 @@ def _judge(evidence: Evidence, output: Any, expected: torch.Tensor, case: Case) 
 def _judge_values(
     evidence: Evidence, output: torch.Tensor, expected: torch.Tensor, case: Case
 ) -> None:
-    """Element by element: |output - truth| <= atol + rtol |truth|, and infinities alike."""
-    got, want = output.double(), expected.double()
+    """Element by element, a stretch that stays in a cache at a time."""
+    got, want = output.reshape(-1), expected.reshape(-1)
+    for begin in range(0, want.numel(), _STRETCH):
+        stretch = slice(begin, begin + _STRETCH)
+        _judge_stretch(evidence, got[stretch].double(), want[stretch].double(), case)
+    if evidence.mismatched:
+        evidence.blame("elements lie further from the oracle than the tolerance allows")
+
+
+def _judge_stretch(evidence: Evidence, got: torch.Tensor, want: torch.Tensor, case: Case) -> None:
+    """|output - truth| <= atol + rtol |truth| where the truth is finite, else alike."""
+    evidence.compared += want.numel()
     finite = torch.isfinite(want)
-    error = (got - want).abs()[finite]
-    size = want.abs()[finite]
-    lost = ~torch.isfinite(got[finite])
-    same_elsewhere = torch.eq(got, want) | (torch.isnan(got) & torch.isnan(want))
+    if not finite.all():
+        alike = torch.eq(got, want) | (torch.isnan(got) & torch.isnan(want))
+        evidence.mismatched += int((~alike[~finite]).sum())
+        got, want = got[finite], want[finite]
+    error, size = (got - want).abs(), want.abs()
     # A comparison with NaN is false, so a NaN error counts as beyond the tolerance.
     within = error <= case.tolerance.atol + case.tolerance.rtol * size
-    beyond = int((~within).sum()) + int((~same_elsewhere[~finite]).sum())
-    evidence.compared += want.numel()
-    evidence.mismatched += beyond
-    evidence.nonfinite += int(lost.sum())
-    seen = error[~lost]
-    evidence.max_abs_error = max(evidence.max_abs_error, _largest(seen))
-    nonzero = size[~lost] > 0
-    relative = seen[nonzero] / size[~lost][nonzero]
+    evidence.mismatched += int((~within).sum())
+    seen = torch.isfinite(got)
+    if not seen.all():
+        evidence.nonfinite += int((~seen).sum())
+        error, size = error[seen], size[seen]
+    evidence.max_abs_error = max(evidence.max_abs_error, _largest(error))
+    # No error relative to nothing: where the truth is zero the quotient is left out.
+    relative = torch.where(size > 0, error / size, 0.0)
     evidence.max_rel_error = max(evidence.max_rel_error, _largest(relative))
-    if beyond:
-        evidence.blame("elements lie further from the oracle than the tolerance allows")
 
 
 def _judge_out(
@@ -203,8 +234,8 @@ def _judge_out(
 def _judge_inputs(
     evidence: Evidence, inputs: Sequence[torch.Tensor], before: Sequence[torch.Tensor]
 ) -> None:
-    after = [_bytes(x) for x in inputs]
-    if not all(torch.equal(a, b) for a, b in zip(after, before, strict=True)):
+    pairs = zip(inputs, before, strict=True)
+    if not all(torch.equal(_bytes(now), _bytes(then)) for now, then in pairs):
         evidence.inputs_unchanged = False
         evidence.blame("an input was changed by the call")
 
@@ -240,10 +271,6 @@ def _input_names(oracle: Callable[..., Any], count: int) -> list[str]:
     return names if fit else [f"input{number}" for number in range(1, count + 1)]
 
 
-def _tasks(job: Event) -> Iterator[tuple[int, Event]]:
-    yield from enumerate(job["tasks"])
-
-
 def work(job: Event, send: Callable[[Event], None], ledger: Ledger) -> None:
     """Judge each task of the job: a variant, from the subject or a changed copy, on a case."""
     root = Path(job["root"])
@@ -251,32 +278,38 @@ def work(job: Event, send: Callable[[Event], None], ledger: Ledger) -> None:
     experiment = discover.load(subject, root)
     if job["checked"] == "interpreter":
         _fill_fresh_memory_with_nan()
-    truths = Truths(experiment)
+    trials = Trials(experiment)
     told: set[str] = set()
-    for number, task in _tasks(job):
+    for number, task in enumerate(job["tasks"]):
         case = experiment.case(task["case"])
         if case.id not in told:
             told.add(case.id)
             send({"event": "case", "case": case.id, **case_facts(experiment, case)})
         variant = _variant(task, job, experiment)
-
-        def call(
-            function: Call, inputs: Sequence[torch.Tensor], who: int = number, **options: Any
-        ) -> torch.Tensor:
-            ledger.enter(who)
-            try:
-                return guarded(function, inputs, **options)
-            finally:
-                ledger.leave()
-
-        send({"event": "judged", "number": number, **judge(variant, case, job, truths, call)})
+        call = functools.partial(_call, ledger, number)
+        send({"event": "judged", "number": number, **judge(variant, case, job, trials, call)})
     send({"event": "end", "files": project_files(root)})
 
 
-def judge(variant: Variant, case: Case, job: Event, truths: Truths, call: Call) -> Event:
+def _call(
+    ledger: Ledger,
+    number: int,
+    function: Call,
+    inputs: Sequence[torch.Tensor],
+    **options: Any,
+) -> torch.Tensor:
+    """One guarded call, noted in the ledger while it lasts."""
+    ledger.enter(number)
+    try:
+        return guarded(function, inputs, **options)
+    finally:
+        ledger.leave()
+
+
+def judge(variant: Variant, case: Case, job: Event, trials: Trials, call: Call) -> Event:
     """The outcome of one task: a status, what was found, and a reason where it is not ok."""
     try:
-        evidence = examine(variant, case, job["seeds"], truths, call)
+        evidence = examine(variant, case, job["seeds"], trials, call)
     except VariantFailed as failure:
         return _outcome(failure.fault)
     # Memory fresh from torch was full of NaN too; the kernel's own allocation came from there.

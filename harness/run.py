@@ -133,10 +133,12 @@ class Session:
         busy = Busy.now()
         self.calibrate("start")
         self.gate_all()
-        sources, objects = self.sources()
+        gated, _ = self.sources()
+        self._differing(gated["files"])
         ended_by = self.sample_all()
         self.calibrate("end")
-        self._unchanged(sources)
+        sources, objects = self.sources()
+        _refuse_changes(gated["files"], sources["files"])
         meanwhile = others_between(busy, Busy.now())
         watched = {"before": before, "after": load(), **({"others": others} if others else {})}
         found = assemble.measured(self.findings, self.llc, self.level, self.order.root)
@@ -407,18 +409,26 @@ class Session:
             for name in plan.experiment.data
         }
 
-    def _unchanged(self, before: dict[str, Any]) -> None:
-        """Blocks loaded what the gate saw, or the record would name the wrong source."""
-        after, _ = self.sources()
-        known = before["files"]
-        changed = [path for path, blob in known.items() if after["files"].get(path) != blob]
-        if changed:
-            raise Refused([f"{path}: changed while it was measured" for path in changed])
+    def _differing(self, files: dict[str, str]) -> None:
+        """Tell which loaded files the commit does not hold; `writeup check` would refuse them."""
+        differing = provenance.dirty_files(self.order.commit, files, self.order.root)
+        if differing:
+            shown = ", ".join(differing)
+            self.told.append(f"not as in the commit, so commit and measure again: {shown}")
+            self.progress.note(self.told[-1])
 
 
-def _tasks(
-    plan: SubjectPlan, planted: list[mistakes.Planted], *, interpreted: bool
-) -> list[Event]:
+def _refuse_changes(before: dict[str, str], after: dict[str, str]) -> None:
+    """Blocks loaded what the gate saw, or the record would name the wrong source.
+
+    Both map paths to blob ids; what only a block loads is not known before.
+    """
+    changed = [path for path, blob in before.items() if after.get(path) != blob]
+    if changed:
+        raise Refused(f"{path}: changed while it was measured" for path in changed)
+
+
+def _tasks(plan: SubjectPlan, planted: list[mistakes.Planted], *, interpreted: bool) -> list[Event]:
     """What to check, case by case so that the truth is computed once, mistakes included."""
     tasks: list[Event] = [
         {"variant": variant.id, "case": case.id}

@@ -38,9 +38,7 @@ class Judged:
     processes: list[Process] = field(default_factory=list)
 
 
-def judge(
-    launcher: Launcher, job: Event, tasks: Sequence[Event], name: str, told: Told
-) -> Judged:
+def judge(launcher: Launcher, job: Event, tasks: Sequence[Event], name: str, told: Told) -> Judged:
     """Let a throw-away process judge every task; after a fault, another one goes on.
 
     name is the first part of the processes' ids; told hears of every event as it comes.

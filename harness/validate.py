@@ -19,10 +19,9 @@ TWINS = ("twin-a", "twin-b")
 COPY = "copy"
 CONTROLS = frozenset((*TWINS, COPY))
 MODES = ("host", "host_hot")
-DTYPES = frozenset(
-    "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128"
-    .split()
-)
+_FLOATS = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128")
+_INTEGERS = ("int64", "int32", "int16", "int8", "uint8", "bool")
+DTYPES = frozenset((*_FLOATS, *_INTEGERS))
 # `x4` beside a number reads as "times four".
 _FACTOR = re.compile(r"x\d+")
 

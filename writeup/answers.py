@@ -31,15 +31,6 @@ TIMED = frozenset(
         Field.FRACTION,
     }
 )
-_TIMES: Mapping[Field, Callable[[Row], Evidence]] = {
-    Field.TIME: derive.time,
-    Field.BAND: derive.band,
-    Field.MIN: derive.minimum,
-    Field.MAX: derive.maximum,
-    Field.SAMPLES: derive.samples,
-    Field.BLOCKS: derive.blocks,
-    Field.OUTLIERS: derive.outliers,
-}
 # Facts of a variant: where they stand in its record.
 _FACTS: Mapping[Field, tuple[str, ...]] = {
     Field.REGISTERS: ("resources", "registers"),
@@ -55,33 +46,23 @@ _ENVIRONMENT = ("device", "software", "host", "flags", "variables")
 
 def measured(row: Row, measure: Measure) -> Words:
     """The words for a field of a row. Raises LookupError or ValueError where it has none."""
-    name = row.variant.id
-    match measure.field:
-        case field_ if field_ in _TIMES:
-            return _TIMES[field_](row)
-        case Field.THROUGHPUT:
-            return derive.throughput(row, derive.COMPULSORY)
-        case Field.BANDWIDTH:
-            return derive.bandwidth(row, derive.COMPULSORY)
-        case Field.INTENSITY:
-            return derive.intensity(row.case)
-        case Field.FRACTION:
-            return _fraction(row, measure)
-        case Field.REASON:
-            return reason(row)
-        case Field.CONFIG:
-            return _config(row)
-        case Field.EXPRESSION:
-            return Code(_recorded(row, "expression"))
-        case field_ if field_ in _PROSE:
-            text = row.variant.raw.get(_PROSE[field_])
-            if text is None:
-                raise LookupError(f"the record names no {field_} of '{name}'")
-            return str(text)
-        case Field.METRIC | Field.COUNTER:
-            return _named(row, measure)
-        case _:
-            return _recorded(row, *_FACTS[measure.field])
+    asked = measure.field
+    if asked in _FACTS:
+        return _recorded(row, *_FACTS[asked])
+    if asked in _PROSE:
+        return _prose(row, _PROSE[asked])
+    if asked in (Field.METRIC, Field.COUNTER):
+        return _named(row, measure)
+    if asked is Field.FRACTION:
+        return _fraction(row, measure)
+    return _DERIVED[asked](row)
+
+
+def _prose(row: Row, key: str) -> str:
+    text = row.variant.raw.get(key)
+    if text is None:
+        raise LookupError(f"the record names no {key} of '{row.variant.id}'")
+    return str(text)
 
 
 def _recorded(row: Row, *keys: str) -> Evidence:
@@ -250,3 +231,20 @@ def of_ceilings(row: Row, path: Sequence[Word]) -> Evidence:
     known = ["memory", "compute", "ridge", "attainable", "floor", *row.run.ceilings]
     near = nearest(name, known) or f"it measured {', '.join(known)}"
     raise LookupError(f"the run measured no ceiling '{name}'; {near}")
+
+
+_DERIVED: Mapping[Field, Callable[[Row], Words]] = {
+    Field.TIME: derive.time,
+    Field.BAND: derive.band,
+    Field.MIN: derive.minimum,
+    Field.MAX: derive.maximum,
+    Field.SAMPLES: derive.samples,
+    Field.BLOCKS: derive.blocks,
+    Field.OUTLIERS: derive.outliers,
+    Field.THROUGHPUT: lambda row: derive.throughput(row, derive.COMPULSORY),
+    Field.BANDWIDTH: lambda row: derive.bandwidth(row, derive.COMPULSORY),
+    Field.INTENSITY: lambda row: derive.intensity(row.case),
+    Field.REASON: reason,
+    Field.CONFIG: _config,
+    Field.EXPRESSION: lambda row: Code(_recorded(row, "expression")),
+}

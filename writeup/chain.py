@@ -20,7 +20,7 @@ def chains(citations: bytes, artifacts: Mapping[str, str], what: str) -> str:
     Raises WriteupError where no number is meant.
     """
     record = json.loads(citations)
-    keys = sorted(_matches(record, what))
+    keys = sorted(set(_matches(record, what)))
     if not keys:
         raise WriteupError(
             f"neither a rule nor a number is called '{what}'; copy a number's link or its key "

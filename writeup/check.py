@@ -89,7 +89,7 @@ def typed_numbers(sources: Sources, told: Mapping[str, Told]) -> Iterator[Proble
                 yield run.problem(found.start, found.end, TYPED, message, _HINT_TYPED)
 
 
-def typed_numbers_of_records(sources: Sources, told: Mapping[str, Told]) -> Iterator[Problem]:
+def typed_numbers_of_records(sources: Sources, _: Mapping[str, Told]) -> Iterator[Problem]:
     """Numerals in the free words of an artifact."""
     terms = naming.glossary(sources.config.glossary)
     for artifact in sources.artifacts.values():

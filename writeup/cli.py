@@ -119,11 +119,10 @@ def new(root: Path, subject: str) -> None:
     from writeup import config, scaffold
 
     project = config.find(root)
-    for path in scaffold.new(project.root, subject, project):
+    files = scaffold.new(project.root, subject, project)
+    for path in files:
         click.echo(_shown(path))
-    click.echo(
-        f"next: write the reference and the variants, then `harness run {subject}`", err=True
-    )
+    click.echo(scaffold.next_steps(project.root, files), err=True)
 
 
 @main.command()
@@ -159,7 +158,8 @@ def verify(site: Path, form: str, quiet: bool) -> None:
 
     problems = verifying.verify(site)
     if problems:
-        raise Problems(problems)
+        _print(problems, form)
+        raise SystemExit(FINDINGS)
     if not quiet:
         click.echo(f"{_shown(site)}: every number follows from its artifact", err=True)
 
@@ -200,11 +200,18 @@ def _text(problems: Iterable[Problem]) -> Iterable[str]:
         yield f"{problem.place}: {kind}: {problem.message}"
         if problem.source and problem.column:
             yield f"    {problem.source}"
-            width = max(1, min(problem.end or problem.column + 1, len(problem.source) + 1))
-            pad = "".join("\t" if c == "\t" else " " for c in problem.source[: problem.column - 1])
-            yield f"    {pad}{'^' * max(1, width - problem.column)}"
+            yield from _caret(problem)
         if problem.hint:
             yield f"    hint: {problem.hint}"
+
+
+def _caret(problem: Problem) -> Iterable[str]:
+    """A line that points at what is wrong; none below an excerpt, which begins elsewhere."""
+    before = problem.source[: problem.column - 1]
+    if len(before) == problem.column - 1:
+        pad = "".join("\t" if c == "\t" else " " for c in before)
+        end = min(problem.end or problem.column + 1, len(problem.source) + 1)
+        yield f"    {pad}{'^' * max(1, end - problem.column)}"
 
 
 def _github(problems: Iterable[Problem]) -> Iterable[str]:

@@ -29,11 +29,13 @@ UNMEASURED = views.Verdict(views.Tone.BLANK, "not measured yet")
 
 _BLIND_SPOTS: tuple[views.Words, ...] = (
     (
-        "A figure inside a picture that was drawn elsewhere is pixels; its alternative text is read, "
+        "A figure inside a picture that was drawn elsewhere is pixels; its alternative text is "
+        "read, "
         "the pixels are not."
     ),
     (
-        "A number in words that multiplies nothing and stands before no unit, as in a count of rows, "
+        "A number in words that multiplies nothing and stands before no unit, as in a count of "
+        "rows, "
         "is prose."
     ),
     (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,10 @@ class Config:
     strict: bool = True
 
 
-_STRINGS = ("title", "description", "results", "site", "theme", "base_url", "repository")
-_KEYS = (*_STRINGS, "kernels", "glossary", "severity", "ignore", "strict")
+_STRINGS = ("title", "description", "base_url", "repository")
 # The folders that a project is written and read in; a link out of the tree is no part of it.
 _FOLDERS = ("results", "site", "theme")
+_KEYS = (*_STRINGS, *_FOLDERS, "kernels", "glossary", "severity", "ignore", "strict")
 
 
 def find(start: Path) -> Config:
@@ -83,85 +84,100 @@ def _table(path: Path) -> Mapping[str, Any] | None:
 
 
 def _config(root: Path, name: str, table: Mapping[str, Any], text: str) -> Config:
-    problems: list[Problem] = []
-
-    def wrong(key: str, message: str, hint: str = "") -> None:
-        line = next((n for n, row in enumerate(text.splitlines(), 1) if row.startswith(key)), 0)
-        problems.append(Problem(name, line, 1 if line else 0, "bad-config", message, hint))
-
     if not isinstance(table, Mapping):
         raise Problems([Problem(name, 0, 0, "bad-config", "[tool.writeup] is not a table")])
-    for key in table:
-        if key not in _KEYS:
-            near = difflib.get_close_matches(key, _KEYS, n=1)
-            wrong(key, f"unknown key {key!r}", f"did you mean {near[0]!r}?" if near else "")
-    values: dict[str, Any] = {}
-    for key in _STRINGS:
-        if key in table:
-            if isinstance(table[key], str):
-                values[key] = table[key]
-            else:
-                wrong(key, f"{key} must be a string")
-    for key in _FOLDERS:
-        if not _inside(values.get(key, ".")):
-            wrong(key, f"{key} must be a folder inside the project, not {values[key]!r}")
-    if "strict" in table:
-        if isinstance(table["strict"], bool):
-            values["strict"] = table["strict"]
-        else:
-            wrong("strict", "strict must be true or false")
-    if "kernels" in table:
-        folders = table["kernels"]
-        if isinstance(folders, str):
-            folders = [folders]
-        if isinstance(folders, list) and all(isinstance(f, str) and _inside(f) for f in folders):
-            values["kernels"] = tuple(folders)
-        else:
-            wrong("kernels", "kernels must be a list of folders inside the project")
-    values["glossary"] = _glossary(table.get("glossary", {}), wrong)
-    values["severity"] = _severities(table.get("severity", {}), wrong)
-    values["ignore"] = _ignores(table.get("ignore", []), wrong)
-    if problems:
-        raise Problems(problems)
+    reader = _Reader(name, table, text)
+    values = reader.read()
+    if reader.problems:
+        raise Problems(reader.problems)
     return Config(root=root, source=name, **values)
 
 
-def _inside(folder: str) -> bool:
-    return not Path(folder).is_absolute() and ".." not in Path(folder).parts
+class _Wrong(Exception):  # noqa: N818  # never leaves this module
+    """A value is not what it must be; the message completes `key must be`."""
 
 
-def _glossary(table: Any, wrong: Any) -> dict[str, str]:
-    if not isinstance(table, Mapping):
-        wrong("glossary", "glossary must be a table of word = reason")
-        return {}
-    for word, reason in table.items():
-        if not isinstance(reason, str) or not reason.strip():
-            wrong("glossary", f"the glossary gives no reason for {word!r}")
-    return {str(word): str(reason) for word, reason in table.items()}
+@dataclass(slots=True)
+class _Reader:
+    """Reads a table key by key, and collects what is wrong with it."""
 
+    name: str
+    table: Mapping[str, Any]
+    text: str
+    problems: list[Problem] = field(default_factory=list)
 
-def _severities(table: Any, wrong: Any) -> dict[str, Severity]:
-    if not isinstance(table, Mapping):
-        wrong("severity", "severity must be a table of rule = 'error' or 'warning'")
-        return {}
-    found = {}
-    for rule, value in table.items():
-        if value in tuple(Severity):
-            found[str(rule)] = Severity(value)
-        else:
-            wrong("severity", f"severity of {rule!r} must be 'error' or 'warning'")
-    return found
+    def read(self) -> dict[str, Any]:
+        """The values of all keys that hold what they should."""
+        for key in self.table:
+            if key not in _KEYS:
+                near = difflib.get_close_matches(key, _KEYS, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_KEYS)}"
+                self.wrong(key, f"unknown key {key!r}", hint)
+        readers: dict[str, Callable[[Any], Any]] = {
+            **dict.fromkeys(_STRINGS, self._string),
+            **dict.fromkeys(_FOLDERS, self._folder),
+            "strict": self._flag,
+            "kernels": self._folders,
+            "glossary": self._glossary,
+            "severity": self._severities,
+            "ignore": self._ignores,
+        }
+        values = {}
+        for key, read in readers.items():
+            if key in self.table:
+                try:
+                    values[key] = read(self.table[key])
+                except _Wrong as error:
+                    self.wrong(key, f"{key} must be {error}")
+        return values
 
+    def wrong(self, key: str, message: str, hint: str = "") -> None:
+        rows = enumerate(self.text.splitlines(), 1)
+        line = next((n for n, row in rows if re.match(rf"\s*\"?{re.escape(key)}\b", row)), 0)
+        self.problems.append(
+            Problem(self.name, line, 1 if line else 0, "bad-config", message, hint)
+        )
 
-def _ignores(rows: Any, wrong: Any) -> tuple[Ignore, ...]:
-    if not isinstance(rows, list):
-        wrong("ignore", "ignore must be a list of tables with rule, path and reason")
-        return ()
-    found = []
-    for row in rows:
-        if isinstance(row, Mapping) and set(row) == {"rule", "path", "reason"}:
-            if all(isinstance(v, str) and v.strip() for v in row.values()):
-                found.append(Ignore(row["rule"], row["path"], row["reason"]))
-                continue
-        wrong("ignore", "each ignore needs rule, path and reason, and nothing else")
-    return tuple(found)
+    def _string(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise _Wrong("a string")
+        return value
+
+    def _flag(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise _Wrong("true or false")
+        return value
+
+    def _folder(self, value: Any) -> str:
+        folder = self._string(value)
+        if Path(folder).is_absolute() or ".." in Path(folder).parts:
+            raise _Wrong(f"a folder inside the project, not {folder!r}")
+        return folder
+
+    def _folders(self, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list) or not value:
+            raise _Wrong("a list of folders inside the project")
+        return tuple(self._folder(folder) for folder in value)
+
+    def _glossary(self, value: Any) -> dict[str, str]:
+        if not isinstance(value, Mapping):
+            raise _Wrong("a table of word = reason")
+        for word, reason in value.items():
+            if not isinstance(reason, str) or not reason.strip():
+                raise _Wrong(f"a table of word = reason, and gives none for {word!r}")
+        return dict(value)
+
+    def _severities(self, value: Any) -> dict[str, Severity]:
+        if not isinstance(value, Mapping) or not set(value.values()) <= set(Severity):
+            raise _Wrong("a table of rule = 'error' or 'warning'")
+        return {rule: Severity(weight) for rule, weight in value.items()}
+
+    def _ignores(self, value: Any) -> tuple[Ignore, ...]:
+        wanted = "a list of tables with rule, path and reason, and nothing else"
+        if not isinstance(value, list):
+            raise _Wrong(wanted)
+        for row in value:
+            whole = isinstance(row, Mapping) and set(row) == {"rule", "path", "reason"}
+            if not whole or not all(isinstance(v, str) and v.strip() for v in row.values()):
+                raise _Wrong(wanted)
+        return tuple(Ignore(row["rule"], row["path"], row["reason"]) for row in value)

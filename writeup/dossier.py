@@ -315,9 +315,16 @@ def _case(artifact: Artifact, run: Run, case: Case) -> views.CaseSection:
         title=exhibits.named(artifact, case.key),
         what=str(case.raw.get("what", "")),
         facts=tuple(_case_facts(artifact, case)),
-        variants=tuple(_variant(artifact, run, case, v) for v in case.variants.values()),
+        variants=tuple(_variant(artifact, run, case, v) for v in _ordered(run, case)),
         modes=tuple(_mode(artifact, run, case, mode) for mode in case.modes),
     )
+
+
+def _ordered(run: Run, case: Case) -> list[Variant]:
+    """The variants of a case in story order, what controls them last."""
+    order = list(run.experiments.get(case.subject, {}).get("order", ()))
+    places = {name: index for index, name in enumerate(order)}
+    return sorted(case.variants.values(), key=lambda v: (places.get(v.id, len(order)), v.id))
 
 
 def _case_facts(artifact: Artifact, case: Case) -> Iterator[views.Fact]:
@@ -382,7 +389,7 @@ def _variant(artifact: Artifact, run: Run, case: Case, variant: Variant) -> view
 def _mode(artifact: Artifact, run: Run, case: Case, mode: str) -> views.ModeSection:
     rows = [
         Row(artifact, run, case, variant, variant.timings[mode])
-        for variant in case.variants.values()
+        for variant in _ordered(run, case)
         if mode in variant.timings
     ]
     unit = exhibits.column_unit(rows)
@@ -399,9 +406,18 @@ def _mode(artifact: Artifact, run: Run, case: Case, mode: str) -> views.ModeSect
         what=what,
         rows=tuple(_timing(row, baseline, unit) for row in rows),
         strips=tuple(_strip(row, unit) for row in rows),
-        rerun=_command(artifact, run) if "command" in run.raw else "",
+        rerun=_rerun(artifact, run, case, mode),
         twins=twins,
     )
+
+
+def _rerun(artifact: Artifact, run: Run, case: Case, mode: str) -> views.Words:
+    """The command that measures this part of the run again."""
+    kind = str(run.environment["device"]["kind"])
+    words: list[views.Piece] = ["harness run ", derive.name(artifact.commit, case.subject)]
+    words += [" --case ", derive.name(artifact.commit, case.id)]
+    words += [" --mode ", derive.name(artifact.commit, mode), f" --device {kind}"]
+    return tuple(words)
 
 
 def _twin_words(pair: tuple[Row, Row]) -> tuple[views.Piece, ...]:

@@ -173,9 +173,10 @@ class _Page:
         found = list(_typed(run.text, covered))
         if not found:
             return
-        # What the record itself names needs no reason from the glossary.
+        # The longest first; what the record itself names needs no reason from the glossary.
         named = [("name", cover) for cover in names.cover(run.text)] if names else []
         named += [("glossary", cover) for cover in glossary.cover(run.text)]
+        named.sort(key=lambda each: each[1].start - each[1].end)
         masked = list(run.text)
         for form, cover in named:
             if masked[cover.start] == _BLANK or masked[cover.end - 1] == _BLANK:

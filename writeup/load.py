@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from types import MappingProxyType
 
@@ -47,8 +47,8 @@ class _Reader:
 def load(config: Config) -> Sources:
     """Everything that the site is made of. Raises nothing: problems are in the answer."""
     reader = _Reader(config.root)
-    objects = _objects(reader, config.root / config.results / OBJECTS)
-    artifacts = _artifacts(reader, config.root / config.results, objects)
+    objects, faulty = _objects(reader, config.root / config.results / OBJECTS)
+    artifacts = _artifacts(reader, config.root / config.results, objects, faulty)
     stories = _stories(reader, config)
     problems = [*reader.problems, *(p for s in stories.values() for p in s.problems)]
     if config.source:
@@ -91,7 +91,9 @@ def _text(reader: _Reader, name: str, content: bytes) -> str | None:
         return None
 
 
-def _artifacts(reader: _Reader, folder: Path, objects: Mapping[str, bytes]) -> dict[str, Artifact]:
+def _artifacts(
+    reader: _Reader, folder: Path, objects: Mapping[str, bytes], faulty: Set[str]
+) -> dict[str, Artifact]:
     artifacts: dict[str, Artifact] = {}
     for path in sorted(folder.glob("*.json")):
         content = reader.read(path, "bad-artifact")
@@ -102,23 +104,26 @@ def _artifacts(reader: _Reader, folder: Path, objects: Mapping[str, bytes]) -> d
         except Problems as error:
             reader.problems += error.problems
             continue
-        reader.problems += result.check_objects(artifact, objects.get)
+        reader.problems += result.check_objects(artifact, objects.get, told=faulty)
         artifacts[artifact.commit] = artifact
     return artifacts
 
 
-def _objects(reader: _Reader, folder: Path) -> dict[str, bytes]:
+def _objects(reader: _Reader, folder: Path) -> tuple[dict[str, bytes], set[str]]:
+    """Measured sources by the names of their files, and the names that are not their ids."""
     found: dict[str, bytes] = {}
+    faulty: set[str] = set()
     for path in sorted(folder.glob("*")) if folder.is_dir() else ():
         content = reader.read(path, "bad-artifact")
         if content is None:
             continue
         found[path.name] = content
         if result.blob_id(content) != path.name:
+            faulty.add(path.name)
             message = "the file's name is not the git blob id of its content"
             hint = "take the file from the history again; measured sources are never edited"
             reader.problems.append(Problem(reader.name(path), 0, 0, "bad-artifact", message, hint))
-    return found
+    return found, faulty
 
 
 def _missing(

@@ -33,8 +33,10 @@ _CHAPTERS: tuple[tuple[str, str, tuple[Words, ...]], ...] = (
         (
             (
                 "A sample is one timed observation, kept as the timer gave it, with the number of "
-                "launches that it holds. Variants take turns sample by sample, in an order drawn anew "
-                "for every round from the recorded seed, so that they share one state of the machine: "
+                "launches that it holds. Variants take turns sample by sample, in an order drawn "
+                "anew "
+                "for every round from the recorded seed, so that they share one state of the "
+                "machine: "
                 "what drifts, drifts for all of them. No sample is dropped."
             ),
             (
@@ -50,8 +52,10 @@ _CHAPTERS: tuple[tuple[str, str, tuple[Words, ...]], ...] = (
         (
             (
                 (
-                    "The unit of inference is the block, one fresh process: a process carries its own "
-                    "luck of allocation and placement, so samples of one process are no independent "
+                    "The unit of inference is the block, one fresh process: a process carries its "
+                    "own "
+                    "luck of allocation and placement, so samples of one process are no "
+                    "independent "
                     "witnesses. A run of record has "
                 ),
                 _BLOCKS,
@@ -59,7 +63,8 @@ _CHAPTERS: tuple[tuple[str, str, tuple[Words, ...]], ...] = (
             ),
             (
                 (
-                    "The quartiles, the smallest and the largest sample describe all samples together "
+                    "The quartiles, the smallest and the largest sample describe all samples "
+                    "together "
                     "and carry no verdict. An outlier, further than "
                 ),
                 _FAR,
@@ -73,7 +78,8 @@ _CHAPTERS: tuple[tuple[str, str, tuple[Words, ...]], ...] = (
         (
             (
                 (
-                    "The band beside an estimate is the exact order-statistic interval of the block "
+                    "The band beside an estimate is the exact order-statistic interval of the "
+                    "block "
                     "medians, at a level of at least "
                 ),
                 _LEVEL,
@@ -82,7 +88,8 @@ _CHAPTERS: tuple[tuple[str, str, tuple[Words, ...]], ...] = (
                 " blocks there is none, and none is shown.",
             ),
             (
-                "A speed-up is the time of the baseline by the time of the variant, block by block: "
+                "A speed-up is the time of the baseline by the time of the variant, block by "
+                "block: "
                 "the median over paired blocks of the logarithm of that ratio, with the same "
                 "interval. Over cases it is told as a geometric mean, never without the worst and "
                 "the best."
@@ -107,8 +114,10 @@ _CHAPTERS: tuple[tuple[str, str, tuple[Words, ...]], ...] = (
                 ".",
             ),
             (
-                "In the rounds of every case run A/A twins: two equal variants with outputs of their "
-                "own. Where their band leaves the margin or is wider than it, nothing can be called "
+                "In the rounds of every case run A/A twins: two equal variants with outputs of "
+                "their "
+                "own. Where their band leaves the margin or is wider than it, nothing can be "
+                "called "
                 "the same, and a difference must clear the margin and the twins' own distance."
             ),
         ),
@@ -118,15 +127,19 @@ _CHAPTERS: tuple[tuple[str, str, tuple[Words, ...]], ...] = (
         "A ceiling",
         (
             (
-                "Ceilings are measured in the same run on the same device as what stands under them: "
+                "Ceilings are measured in the same run on the same device as what stands under "
+                "them: "
                 "a sweep of copies for memory, of matrix products for arithmetic. A ceiling is the "
-                "best median over its probes, and names the probe that reached it. The matched copy "
+                "best median over its probes, and names the probe that reached it. The matched "
+                "copy "
                 "is a copy of the case's own bytes, timed in the case's own rounds: what a kernel "
                 "that reads each input once and writes each output once can be held against."
             ),
             (
-                "Work is counted, not measured: each input once, each output once, and the operations "
-                "by the convention that the record prints. What lies above its matched copy by more "
+                "Work is counted, not measured: each input once, each output once, and the "
+                "operations "
+                "by the convention that the record prints. What lies above its matched copy by "
+                "more "
                 "than its band had its bytes miscounted, or found them in a cache."
             ),
         ),
@@ -158,7 +171,8 @@ _CHAPTERS: tuple[tuple[str, str, tuple[Words, ...]], ...] = (
                 "that block."
             ),
             (
-                "What if a number is in no artifact? Then it is not on the page: the build fails on "
+                "What if a number is in no artifact? Then it is not on the page: the build fails "
+                "on "
                 "every numeral that does not come from one."
             ),
         ),

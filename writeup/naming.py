@@ -80,8 +80,7 @@ def _environment(run: Run) -> Iterator[str]:
 
 def _case(case: Case) -> Iterator[str]:
     yield from (case.id, case.key, case.dtype, *case.shape)
-    for mode in case.modes:
-        yield mode
+    yield from case.modes
     for variant in case.variants.values():
         yield variant.id
         if "file" in variant.raw:

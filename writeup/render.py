@@ -20,6 +20,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -96,7 +97,9 @@ def render(site: views.Site, href: Href, *, theme: Path | None = None) -> Render
     return Rendered(pages, {asset.path: asset.content for asset in assets}, evidence)
 
 
+@cache
 def _environment(theme: Path | None) -> ImmutableSandboxedEnvironment:
+    """Templates are compiled once a process, and again where a file of theirs has changed."""
     ours = FileSystemLoader(resources.templates())
     loaders = [FileSystemLoader(theme)] if theme else []
     # S701 asks for what is given; it does not know the sandboxed environment.

@@ -7,8 +7,9 @@ ratio is said only where it can be formed, and `check` says why it may not be.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 
 from writeup import answers, definition, derive, sentences, source
 from writeup.document import Placed, Story
@@ -32,7 +33,7 @@ from writeup.language import (
 from writeup.selection import Miss, Row, Wanted, narrowed, one, rows
 from writeup.sentences import Comparison
 from writeup.sources import Sources
-from writeup.told import BLANK, UNKNOWN, Resolved, Scene, Told, scene
+from writeup.told import AMBIGUOUS, BLANK, UNKNOWN, Resolved, Scene, Told, scene
 from writeup.views import Code as CodeWords
 from writeup.views import CodeBlock, DiffBlock, Listing, Words
 
@@ -51,7 +52,11 @@ def resolve(sources: Sources) -> Mapping[str, Told]:
 
 @dataclass(slots=True)
 class _Telling:
-    """One story while its citations are resolved."""
+    """One story while its citations are resolved.
+
+    settled says that the record knows every default: where it does not, that is said once,
+    and not again of all that the default would have decided.
+    """
 
     sources: Sources
     subject: str
@@ -59,6 +64,7 @@ class _Telling:
     record: tuple[Row, ...] = ()
     defaults: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    settled: bool = True
 
     def told(self) -> Told:
         self.record = rows(self.sources.artifacts.values(), self.subject)
@@ -93,20 +99,27 @@ class _Telling:
         if front.status == BLANK:
             return
         for dimension, value in given.items():
-            if value is None:
-                continue
-            known = sorted({row.of(dimension) for row in self.record} - {""})
-            if not any(
-                k == value or (dimension == "commit" and k.startswith(value)) for k in known
-            ):
-                key = "results" if dimension == "commit" else dimension
-                line, column = front.place(key)
-                shown = ", ".join(k[:12] for k in known) or "nothing"
-                hint = nearest(value, known) or f"the record knows {shown}"
-                message = f"nothing measured of '{self.subject}' has the {dimension} '{value}'"
-                self.problems.append(self._problem(line, column, UNKNOWN, message, hint))
-            else:
-                self.defaults[dimension] = value
+            known = {row.of(dimension) for row in self.record} - {""}
+            key = "results" if dimension == "commit" else dimension
+            if self._is_known(key, value, known):
+                self.defaults[dimension] = str(value)
+        self._is_known("baseline", front.baseline, {row.variant.id for row in self.record})
+
+    def _is_known(self, key: str, value: str | None, among: Set[str]) -> bool:
+        """Whether a default was given that the record knows; a problem where it does not."""
+        if value is None:
+            return False
+        known = sorted(among)
+        if any(k == value or (key == "results" and k.startswith(value)) for k in known):
+            return True
+        self.settled = False
+        line, column = self.story.front.place(key)
+        shown = ", ".join(k[:12] for k in known) or "nothing"
+        hint = nearest(value, known) or f"the record knows {shown}"
+        what = "commit" if key == "results" else key
+        message = f"nothing measured of '{self.subject}' has the {what} '{value}'"
+        self.problems.append(self._problem(line, column, UNKNOWN, message, hint))
+        return False
 
     def _focus(self) -> tuple[Row, ...]:
         kept = {d: v for d, v in self.defaults.items() if d in _OF_RUN}
@@ -114,7 +127,7 @@ class _Telling:
 
     def _scene(self, focus: tuple[Row, ...]) -> Scene | None:
         """The scene that blocks play in; None, and a problem each, where it is left open."""
-        if self.story.front.status == BLANK:
+        if self.story.front.status == BLANK or not self.settled:
             return None
         try:
             return scene(focus, self.story.front)
@@ -132,6 +145,8 @@ class _Telling:
         try:
             return self._answer(placed, placed.citation)
         except Miss as miss:
+            if miss.rule == AMBIGUOUS and not self.settled:
+                return None
             words = getattr(placed.citation, "facets", Facets()).words
             at = words[miss.facet].at if miss.facet is not None else _first(placed.citation)
             column = placed.column_of(at)
@@ -164,14 +179,18 @@ class _Telling:
 
     def _of(self, variant: Word, facets: Facets) -> tuple[Row, ...]:
         """The rows of a variant that facets and defaults leave, perhaps none."""
-        own = [row for row in self.record if row.variant.id == variant.text]
+        return narrowed(self._own(variant), self._wanted(facets), self.record)
+
+    def _own(self, variant: Word) -> tuple[Row, ...]:
+        """All that was recorded of a variant. Raises Miss where that is nothing."""
+        own = tuple(row for row in self.record if row.variant.id == variant.text)
         if not own:
             known = sorted({row.variant.id for row in self.record})
             if not known:
                 raise Miss(UNKNOWN, f"nothing is measured of '{self.subject}'")
             hint = nearest(variant.text, known) or f"measured are {', '.join(known)}"
             raise Miss(UNKNOWN, f"nothing measured is called '{variant}'", hint)
-        return narrowed(own, self._wanted(facets), self.record)
+        return own
 
     def _wanted(self, facets: Facets) -> Wanted:
         words = tuple(word.text for word in facets.words)
@@ -187,16 +206,14 @@ class _Telling:
     def _pairs(self, variant: Word, other: Word, facets: Facets) -> tuple[Comparison, ...]:
         """A comparison for each row of the variant, beside the other of the same rounds.
 
-        Where the other has no row in those rounds, any row of its stands in: the rules will
-        say in what the two differ.
+        Where the other has no row in those rounds, the row nearest to them stands in: the
+        rules will say in what the two differ.
         """
-        others = self._of(other, facets)
-        found = []
-        for row in self._of(variant, facets):
-            beside = [o for o in others if _same_rounds(o, row)] or list(others)
-            if beside:
-                found.append(Comparison(row, beside[0]))
-        return tuple(found)
+        others = self._of(other, facets) or self._own(other)
+        return tuple(
+            Comparison(row, max(others, key=partial(_agreement, row)))
+            for row in self._of(variant, facets)
+        )
 
     # What they say.
 
@@ -218,9 +235,8 @@ class _Telling:
         what = f"'{citation.variant}' and '{citation.over}'"
         if citation.facets.all_cases:
             words = sentences.over_cases(pairs, what)
-            formed = tuple(pair for pair in pairs if pair.formed)
-            read = tuple(row for pair in formed for row in (pair.row, pair.other))
-            return Resolved(placed, words, read, formed)
+            read = tuple(row for pair in pairs for row in (pair.row, pair.other))
+            return Resolved(placed, words, read, pairs)
         self._only(pairs, what)
         pair = pairs[0]
         words = derive.speedup(pair.row, pair.other) if pair.formed else ""
@@ -286,7 +302,7 @@ class _Telling:
             raise LookupError("nothing of the kind was predicted")
         spelt = (f"predicted.{said[i]['variant']} @ {_where(said[i])}" for i in chosen)
         message = f"{len(chosen)} predictions match"
-        raise Miss("ambiguous-citation", message, f"choose one: {'; '.join(sorted(set(spelt)))}")
+        raise Miss(AMBIGUOUS, message, f"choose one: {'; '.join(sorted(set(spelt)))}")
 
     def _code(self, placed: Placed, citation: Code) -> Resolved:
         row = one(self._focus(), "run", _OF_RUN)
@@ -374,10 +390,10 @@ def _timed(among: Sequence[Row], name: str) -> tuple[Row, ...]:
     return timed
 
 
-def _same_rounds(a: Row, b: Row) -> bool:
-    return a.case.address == b.case.address and (a.timing.mode if a.timing else "") == (
-        b.timing.mode if b.timing else ""
-    )
+def _agreement(row: Row, other: Row) -> tuple[bool, ...]:
+    """In what two rows agree, what divides them most first; all of it within the same rounds."""
+    dimensions = ("commit", "run", "device", "case", "dtype", "mode")
+    return tuple(row.of(dimension) == other.of(dimension) for dimension in dimensions)
 
 
 def _file(row: Row, subject: str, name: str) -> tuple[str, str]:
@@ -390,6 +406,6 @@ def _file(row: Row, subject: str, name: str) -> tuple[str, str]:
     if len(own) == 1:
         return own[0], files[own[0]]
     if own:
-        raise Miss("ambiguous-citation", f"several sources are called '{name}'", ", ".join(own))
+        raise Miss(AMBIGUOUS, f"several sources are called '{name}'", ", ".join(own))
     hint = nearest(name, [path.rsplit("/", 1)[-1] for path in files])
     raise Miss(UNKNOWN, f"the run loaded no source '{name}'", hint)

@@ -48,16 +48,20 @@ def _figures(row: Row, other: Row) -> tuple[str | Evidence, ...]:
 
 
 def over_cases(pairs: Sequence[Comparison], what: str) -> Words:
-    """The geometric mean over the cases of one mode, with its worst and best."""
-    formed = [pair for pair in pairs if pair.formed]
-    if not formed:
+    """The geometric mean over the cases of one mode, with its worst and best.
+
+    Nothing is said where a case lacks a side: all cases are all of them.
+    """
+    if not pairs:
         raise Miss("unknown-citation", f"no case has both of {what}")
     seen: set[str] = set()
-    for pair in formed:
+    for pair in pairs:
         if pair.row.case.address in seen:
-            one([p.row for p in formed], what, ("mode", "run", "commit"))
+            one([p.row for p in pairs], what, ("mode", "run", "commit"))
         seen.add(pair.row.case.address)
-    both = [(pair.row, pair.other) for pair in formed]
+    if not all(pair.formed for pair in pairs):
+        return ""
+    both = [(pair.row, pair.other) for pair in pairs]
     return (
         derive.geomean(both, "mean"),
         " (from ",

@@ -15,6 +15,7 @@ from writeup.views import CodeBlock, DiffBlock, Words
 
 BLANK = "blank"
 UNKNOWN = "unknown-citation"
+AMBIGUOUS = "ambiguous-citation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,19 @@ class Told:
     @property
     def blank(self) -> bool:
         return self.story.front.status == BLANK
+
+    def problem(
+        self, line: int, column: int, rule: str, message: str, hint: str = "", end: int = 0
+    ) -> Problem:
+        """A problem at a place of the story, with the line it stands on."""
+        lines = self.story.text.split("\n")
+        source = lines[line - 1] if 0 < line <= len(lines) else ""
+        return Problem(self.story.path, line, column, rule, message, hint, source, end)
+
+    def at(self, placed: Placed, rule: str, message: str, hint: str) -> Problem:
+        """A problem with a citation as a whole."""
+        end = placed.column + len(placed.text)
+        return self.problem(placed.line, placed.column, rule, message, hint, end)
 
 
 @dataclass(frozen=True, slots=True)

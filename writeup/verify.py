@@ -91,7 +91,10 @@ def _object(files: Mapping[str, bytes], path: str) -> dict[str, Any]:
 
 def _json(content: bytes) -> Any:
     """JSON without what parsers let pass: repeated keys, and numbers that are none."""
-    return json.loads(content, object_pairs_hook=_unique, parse_constant=_no_number)
+    try:
+        return json.loads(content, object_pairs_hook=_unique, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -137,6 +137,5 @@ def commit(root: Path) -> None:
 def variant(name: str, function: str) -> str:
     """The text of one further variant, an attempt departing from the baseline."""
     return (
-        f'Variant(id="{name}", role="attempt", parent="plain", what="{name}", '
-        f"function={function}),"
+        f'Variant(id="{name}", role="attempt", parent="plain", what="{name}", function={function}),'
     )

@@ -1,31 +1,35 @@
 """The contract: a measurement without time, recorded, is a valid artifact."""
 
+import copy
+from dataclasses import replace
+
 import pytest
 
 from harness import assemble, block, environment, plan, record, supervise
 from harness.assemble import Findings, SubjectFindings
 from harness.discover import find, load
-from harness.gate import Truths, case_facts, examine
 from harness.faults import guarded
+from harness.gate import Trials, case_facts, examine
 from harness.ledger import Ledger
-from harness.state import timestamp
 from harness.sample import no_flush
+from harness.state import timestamp
 from tests.harness.project import write_project
 from tests.harness.scripted import ScriptedTimer
 
 CACHE = 1 << 20
 
 
-@pytest.fixture
-def measured(tmp_path):
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
     """Everything a session does, in this process and by a scripted clock."""
+    tmp_path = tmp_path_factory.mktemp("scripted")
     root = write_project(tmp_path / "project", git=False)
     [subject] = find(root, ("kernels",))
     [planned] = plan.plan([(subject, load(subject, root))], plan.Selection())
     found = SubjectFindings(planned)
     for variant, case in planned.gate_pairs(interpreted=False):
-        truths = Truths(planned.experiment)
-        evidence = examine(variant, case, (1,), truths, guarded)
+        trials = Trials(planned.experiment)
+        evidence = examine(variant, case, (1,), trials, guarded)
         outcome = {"status": "ok", "correctness": evidence.record("torch")}
         found.outcomes[variant.id, case.id] = outcome
         found.case_facts[case.id] = case_facts(planned.experiment, case)
@@ -40,6 +44,16 @@ def measured(tmp_path):
             findings.calibrations[when] = (process, block.calibrate(bench, {"llc": CACHE}))
             findings.processes.append(process)
     return root, findings
+
+
+@pytest.fixture
+def measured(once):
+    """The same findings, for each test to change."""
+    root, findings = once
+    [found] = findings.subjects
+    blocks = [copy.deepcopy(one) for one in found.blocks]
+    outcomes = copy.deepcopy(found.outcomes)
+    return root, replace(findings, subjects=[replace(found, blocks=blocks, outcomes=outcomes)])
 
 
 def _facts(role):
@@ -133,8 +147,6 @@ def test_a_variant_out_of_resources_keeps_no_samples(measured):
 
 def test_an_attempt_tells_the_settings_that_differ_from_its_parents(measured):
     _, findings = measured
-    from dataclasses import replace
-
     experiment = findings.subjects[0].plan.experiment
     pieces = experiment.variant("pieces")
     thin = replace(pieces, id="thin", role="attempt", parent="pieces", config={"piece": 64})

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -43,7 +44,7 @@ def launcher(tmp_path):
     (tmp_path / "harness" / "__init__.py").write_text("raise ImportError('another harness')")
     (tmp_path / "path").mkdir()
     (tmp_path / "scripted_child.py").rename(tmp_path / "path" / "scripted_child.py")
-    variables = {"PYTHONPATH": os.pathsep.join((os.getcwd(), str(tmp_path / "path")))}
+    variables = {"PYTHONPATH": os.pathsep.join((str(Path.cwd()), str(tmp_path / "path")))}
     return Launcher(folder=tmp_path, limits=Limits(call=0.5, silence=0.5), variables=variables)
 
 
@@ -86,8 +87,8 @@ def test_a_child_does_not_outlive_its_parent(launcher, tmp_path):
         "with one.start('scripted_child', {'how': 'wait'}) as c:\n"
         "    for event in c.events(): print(event['pid'], flush=True)\n"
     )
-    home = os.path.dirname(os.path.dirname(child.__file__))
-    path = os.pathsep.join((home, str(tmp_path / "path")))
+    home = Path(child.__file__).parent.parent
+    path = os.pathsep.join((str(home), str(tmp_path / "path")))
     with subprocess.Popen(
         [sys.executable, "-c", script],
         stdout=subprocess.PIPE,
@@ -103,7 +104,7 @@ def test_a_child_does_not_outlive_its_parent(launcher, tmp_path):
 
 def _alive(pid):
     try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
+        text = Path(f"/proc/{pid}/stat").read_text()
+        return text.rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False

@@ -8,7 +8,7 @@ import torch
 
 from harness.experiment import Case, Experiment, Tolerance, Variant, Work
 from harness.faults import VariantFailed, guarded
-from harness.gate import Truths, case_facts, draw, examine
+from harness.gate import Trials, case_facts, draw, examine
 
 SEEDS = (1, 2, 3)
 
@@ -49,7 +49,7 @@ def judged(function, case=CASE, **changes):
         cases=(case,),
         variants=(variant,),
     )
-    return examine(variant, case, SEEDS, Truths(experiment), guarded)
+    return examine(variant, case, SEEDS, Trials(experiment), guarded)
 
 
 def test_a_right_variant_passes_with_its_error_recorded():

@@ -139,5 +139,3 @@ def test_the_ledger_names_who_is_being_called(ledger):
     table(ledger, [one]).rounds([[0]])
     assert seen == [7]
     assert ledger.open == NOBODY
-
-

@@ -89,11 +89,21 @@ def test_a_name_that_only_begins_like_a_factor_is_fine():
         ({"modes": ("graph",)}, "mode 'graph' is not measured by this version"),
         ({"margin": 0.0}, "margin"),
         (
-            {"mistakes": (Mistake(id="m", variant="fusd", before="a", after="b", passes="wide", fails="x"),)},
+            {
+                "mistakes": (
+                    Mistake(
+                        id="m", variant="fusd", before="a", after="b", passes="wide", fails="x"
+                    ),
+                )
+            },
             "no variant is called 'fusd'",
         ),
         (
-            {"predicted": (Prediction(variant="fused", over="eager", ratio=2, case="tall", mode="host"),)},
+            {
+                "predicted": (
+                    Prediction(variant="fused", over="eager", ratio=2, case="tall", mode="host"),
+                )
+            },
             "no case is called 'tall'",
         ),
     ],
