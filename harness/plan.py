@@ -46,7 +46,7 @@ class Settings:
     blocks: int
     seed: int
     rounds: int | None = None
-    target: float = 1.5
+    target: float = 3.0
     warm_up: float = 2.0
     budget: float | None = None
     limits: Limits = field(default_factory=Limits)

@@ -163,9 +163,9 @@ def validate(artifact: Any, source: str) -> None:
 
 
 def dumps(value: Any) -> str:
-    """JSON that is the same for equal values and that a person can read and compare.
+    """JSON that a person can read and compare, and that is the same for the same value.
 
-    Keys are sorted. A list without objects stands on one line, and so does a short object
+    Keys stand as they were given: rows before columns, variants in story order. A list without objects stands on one line, and so does a short object
     of plain values, such as a quantity. Raises ValueError for NaN and Infinity, TypeError
     for what JSON has no word for.
     """
@@ -190,12 +190,12 @@ def _object(value: Mapping[str, Any], newline: str) -> Iterator[str]:
     if not all(isinstance(key, str) for key in value):
         raise TypeError("keys of JSON objects are strings")
     if not any(isinstance(item, Mapping | list | tuple) for item in value.values()):
-        line = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, sort_keys=True)
+        line = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         if len(line) <= _LINE:
             yield line
             return
     yield "{"
-    for index, key in enumerate(sorted(value)):
+    for index, key in enumerate(value):
         yield ("," if index else "") + newline + " "
         yield json.dumps(key, ensure_ascii=False) + ": "
         yield from _pieces(value[key], newline + " ")
@@ -253,16 +253,21 @@ def _united(
     for source, part in parts:
         for name, run in part["runs"].items():
             # Texts are compared, because to Python 1, 1.0 and True are equal.
-            if name in runs and dumps(runs[name]) != dumps(run):
+            if name in runs and _canonical(runs[name]) != _canonical(run):
                 raise RunExistsError(
                     f"{path}: run {name} exists with other content ({origin[name]} and {source}); "
                     "a recorded run is never changed"
                 )
             if name not in runs:
                 runs[name], origin[name] = run, source
-    artifact = {"schema": SCHEMA_VERSION, "commit": commit, "runs": runs}
+    artifact = {"schema": SCHEMA_VERSION, "commit": commit, "runs": dict(sorted(runs.items()))}
     validate(artifact, f"{path} with {parts[0][0]}")
     return artifact, len(runs) > recorded
+
+
+def _canonical(value: Any) -> str:
+    """The same text for equal values, in whatever order their keys stand."""
+    return json.dumps(value, allow_nan=False, sort_keys=True)
 
 
 def _write_objects(

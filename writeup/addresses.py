@@ -80,6 +80,8 @@ def anchor(pointer: str) -> str:
             return f"{run}/{case}/{variant}"
         case ["cases", case, *_]:
             return f"{run}/{case}"
+        case ["experiments", subject, "predicted", index]:
+            return f"{run}/experiments/{subject}/predicted/{index}"
         case [part, key, *_] if part in _KEYED:
             return f"{run}/{part}/{key}"
         case [part, *_] if part in _PARTS:

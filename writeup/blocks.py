@@ -76,7 +76,7 @@ def predictions_of(
         both = (row, other) if row and other and row.timing and other.timing else None
         found.append(
             views.Prediction(
-                id=f"prediction-{said['variant']}-{said['over']}-{case.id}-{mode}",
+                id=f"{run.id}/experiments/{subject}/predicted/{index}",
                 variant=exhibits.named(artifact, said["variant"]),
                 baseline=exhibits.named(artifact, said["over"]),
                 case=exhibits.named(artifact, case.id),

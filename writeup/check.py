@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from writeup import derive, history, naming, numerals, privacy, sentences
 from writeup.config import Config
 from writeup.document import text_runs
-from writeup.errors import Problem
+from writeup.errors import Problem, Severity
 from writeup.language import Claim, Ratio, Relation, Versus
 from writeup.numerals import Names
 from writeup.result import Artifact, Run
@@ -222,13 +222,21 @@ def private_data(sources: Sources, _: Mapping[str, Told]) -> Iterator[Problem]:
 
 
 def source_mismatch(sources: Sources, _: Mapping[str, Told]) -> Iterator[Problem]:
-    """Measured sources that no commit holds; a shallow clone says what it could not ask."""
+    """Measured sources that no commit holds; warns where another does, or none could be asked."""
     for artifact in sources.artifacts.values():
         for run in artifact.runs.values():
             answer = held(sources, artifact, run)
-            if answer.held is history.Held.NO:
+            if answer.held in _MISMATCHES:
                 message = f"run {run.id}: {answer.explanation}"
-                yield Problem(artifact.path, 0, 0, "source-mismatch", message, answer.hint)
+                found = Problem(artifact.path, 0, 0, "source-mismatch", message, answer.hint)
+                yield found.weighing(_MISMATCHES[answer.held])
+
+
+_MISMATCHES = {
+    history.Held.NO: Severity.ERROR,
+    history.Held.ELSEWHERE: Severity.WARNING,
+    history.Held.UNASKED: Severity.WARNING,
+}
 
 
 def held(sources: Sources, artifact: Artifact, run: Run) -> history.Answer:

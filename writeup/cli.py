@@ -175,9 +175,14 @@ def _print(problems: Sequence[Problem], form: str) -> None:
         return
     lines = _github(problems) if form == "github" else _text(problems)
     for line in lines:
-        click.echo(line, err=form == "text")
+        click.echo(line, err=form == "text", color=_coloured())
     if problems and form == "text":
         click.echo(_count(problems), err=True)
+
+
+def _coloured() -> bool | None:
+    """False where colours are unwanted; else the terminal decides (https://no-color.org)."""
+    return False if os.environ.get("NO_COLOR") else None
 
 
 def _as_dict(problem: Problem) -> dict[str, Any]:

@@ -105,6 +105,7 @@ class Front:
     case: str | None = None
     mode: str | None = None
     baseline: str | None = None
+    headline: str | None = None
     status: str | None = None
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 

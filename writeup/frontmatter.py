@@ -22,6 +22,7 @@ KEYS = (
     "case",
     "mode",
     "baseline",
+    "headline",
     "status",
 )
 CHOICES = {"kind": ("story", "study"), "status": ("blank",)}

@@ -120,8 +120,11 @@ def scene(focus: tuple[Row, ...], front: Front) -> Scene:
     order = _order(run, case)
     steps = [here[name] for name in order if name in here and here[name].variant.role == "step"]
     measured = [row for row in steps if row.timing is not None]
+    if front.headline is not None:
+        measured = [row for row in here.values() if row.variant.id == front.headline and row.timing]
     if not measured:
-        raise Miss(UNKNOWN, f"no step was timed on {case.id}, {mode}")
+        what = f"the headline '{front.headline}' was not" if front.headline else "no step was"
+        raise Miss(UNKNOWN, f"{what} timed on {case.id}, {mode}")
     return Scene(first.artifact, run, case, mode, baseline, measured[-1], order, here)
 
 

@@ -48,7 +48,7 @@ def online_kernel(out, x, columns, CHUNK: tl.constexpr, KEEP: tl.constexpr):
 def softmax(
     x: torch.Tensor,
     *,
-    chunk: int = 8192,
+    chunk: int = 16384,
     num_warps: int = 16,
     keep: str = "evict_last",
     out: torch.Tensor | None = None,

@@ -12,7 +12,7 @@ from . import contract
 
 MOST_COLUMNS = 32768
 # What the interpreter, which has no multiprocessors, takes for their number.
-INTERPRETED_MULTIPROCESSORS = 8
+INTERPRETED_MULTIPROCESSORS = 16
 
 
 @triton.jit
@@ -42,7 +42,7 @@ def multiprocessors(device: torch.device) -> int:
 def softmax(
     x: torch.Tensor,
     *,
-    residents: int = 2,
+    residents: int = 4,
     stages: int = 1,
     num_warps: int = 16,
     out: torch.Tensor | None = None,

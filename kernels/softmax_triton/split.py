@@ -1,16 +1,18 @@
-"""A row shared by several programs that meet at a counter, in one launch.
+"""A row shared by several programs that tell each other maximum and sum, in one launch.
 
-Each program keeps the exponentials of its part in registers, publishes the part's maximum
-and sum, waits until the row's other parts have done so, and scales what it holds. While it
-waits, the loads of its next part are under way.
+A program keeps the exponentials of its part in registers, publishes the part's maximum and
+sum as one word, looks at the words of the row until all are there, and scales what it holds.
 
-Nobody waits for a program that cannot run. The launch is cooperative: the driver starts all
-programs together or refuses. Programs of a group take the same rows in the same order, and
-each publishes before it waits, so the group's slowest program never waits.
+Nobody waits for a program that cannot run. A program takes its part by a ticket that it draws
+when it starts, rows in order and parts within a row, and waits for parts of its own row only.
+Of a row whose tickets are all drawn every program is running, and publishes before it waits.
+Only the newest row can lack a program, and those that wait for it are fewer than a row has
+parts, so the device has room to start it as long as it holds a row's programs at once.
 
-A counter needs no reset. One part of a row adds 2**31 less the number of the others and each
-other adds one, so the top bit flips when all have arrived, and the bits below are zero again:
-the next launch, or the next replay of a captured graph, finds a counter like the first one.
+Nothing is reset between launches. The sum in a word is never negative, so its sign bit is
+free: it turns over with every launch, and a word is new when its sign bit is that of the
+program's own. Whoever draws the last ticket puts the counter back to zero, since no program
+is left to draw. A captured graph can therefore be replayed at will.
 """
 
 from __future__ import annotations
@@ -29,88 +31,85 @@ from .persistent import multiprocessors
 def split_kernel(
     out,
     x,
-    pairs,
-    counters,
-    rows,
+    words,
+    tickets,
     columns,
     parts,
     PART: tl.constexpr,
     SLOTS: tl.constexpr,
-    AHEAD: tl.constexpr,
+    EVEN: tl.constexpr,
     WAIT: tl.constexpr,
 ):
-    """Part `program_id(0) % parts` of one row in every `num_programs(0) / parts`.
+    """PART columns of a row of x into out; `rows * parts` programs.
 
-    pairs [rows, parts, 2] holds maximum and sum of each part, counters [rows] one int32 a row
-    whose low 31 bits are zero between launches. SLOTS is a power of two ≥ parts. AHEAD loads
-    the next part before waiting. Without WAIT a program takes the pairs as it finds them.
+    words [rows * parts] int64 hold a float32 maximum above a float32 sum whose sign is the
+    launch's, tickets [1] int64 is zero between launches. SLOTS is a power of two ≥ parts. EVEN
+    promises that columns are parts * PART. Without WAIT a program takes the words it finds.
     """
-    part = tl.program_id(0) % parts
-    group = tl.program_id(0) // parts
-    groups = tl.num_programs(0) // parts
-    # Modulo 2**32 the parts of a row add up to 2**31.
-    arrival = tl.where(part == 0, 0x7FFFFFFF - (parts - 2), 1)
-    column = part * PART + tl.arange(0, PART)
-    live = column < columns
+    ticket = tl.atomic_add(tickets, 1, sem="relaxed", scope="gpu").to(tl.int32)
+    tl.store(tickets, 0, mask=ticket == tl.num_programs(0) - 1)
+    row = ticket // parts
+    part = ticket % parts
+    start = row * columns + part * PART
+    lane = tl.arange(0, PART)
+    live = lane < columns - part * PART
+    # A load without a mask needs fewer registers, so that more programs fit.
+    if EVEN:
+        logits = tl.load(x + start + lane)  # [PART]
+    else:
+        logits = tl.load(x + start + lane, mask=live, other=float("-inf"))
+    logits = logits.to(tl.float32)
+    sign = ((tl.load(words + ticket) >> 31) & 1) ^ 1
+    peak = tl.max(logits, axis=0)
+    # A part that is -inf throughout has a sum of zero, and -inf - -inf is NaN.
+    base = tl.where(peak == float("-inf"), 0.0, peak)
+    exponentials = tl.exp(logits - base)
+    total = tl.sum(exponentials, axis=0)
+    high = peak.to(tl.int32, bitcast=True).to(tl.int64) << 32
+    low = total.to(tl.int32, bitcast=True).to(tl.int64) & 0x7FFFFFFF
+    word = high | low | (sign << 31)
+    # The word is all that a reader needs, so nothing has to be ordered before it.
+    tl.atomic_xchg(words + ticket, word, sem="relaxed", scope="gpu")
     slot = tl.arange(0, SLOTS)
-    if AHEAD:
-        ahead = tl.load(x + group * columns + column, mask=live, other=float("-inf"))  # [PART]
-    for row in tl.range(group, rows, groups, num_stages=1):
-        if not AHEAD:
-            ahead = tl.load(x + row * columns + column, mask=live, other=float("-inf"))
-        logits = ahead.to(tl.float32)
-        peak = tl.max(logits, axis=0)
-        # A part that is -inf throughout has a sum of zero, and -inf - -inf is NaN.
-        base = tl.where(peak == float("-inf"), 0.0, peak)
-        exponentials = tl.exp(logits - base)
-        pair = pairs + (row * parts + part) * 2
-        tl.store(pair, peak)
-        tl.store(pair + 1, tl.sum(exponentials, axis=0))
-        # Release: whoever sees the arrival sees the pair.
-        tl.debug_barrier()
-        before = tl.atomic_add(counters + row, arrival, sem="release", scope="gpu")
-        following = row + groups
-        if AHEAD:
-            mask = live & (following < rows)
-            ahead = tl.load(x + following * columns + column, mask=mask, other=float("-inf"))
-        if WAIT:
-            now = tl.atomic_add(counters + row, 0, sem="acquire", scope="gpu")
-            while (now ^ before) >= 0:
-                now = tl.atomic_add(counters + row, 0, sem="acquire", scope="gpu")
-        # Past the first-level cache, which is not coherent.
-        place = pairs + (row * parts + slot) * 2
-        peaks = tl.load(place, mask=slot < parts, other=float("-inf"), cache_modifier=".cg")
-        totals = tl.load(place + 1, mask=slot < parts, other=0.0, cache_modifier=".cg")
-        top = tl.max(peaks, axis=0)
-        weight = tl.exp(peak - top) / tl.sum(totals * tl.exp(peaks - top), axis=0)
-        tl.store(out + row * columns + column, exponentials * weight, mask=live)
+    here = slot < parts
+    place = words + row * parts + slot
+    found = tl.load(place, mask=here, other=word, volatile=True)  # [SLOTS]
+    if WAIT:
+        # Every warp looks for itself: no barrier until the words are there.
+        while tl.sum((found >> 31) & 1, axis=0) != SLOTS * sign:
+            found = tl.load(place, mask=here, other=word, volatile=True)
+    peaks = (found >> 32).to(tl.int32).to(tl.float32, bitcast=True)
+    totals = (found & 0x7FFFFFFF).to(tl.int32).to(tl.float32, bitcast=True)
+    top = tl.max(tl.where(here, peaks, float("-inf")), axis=0)
+    whole = tl.sum(tl.where(here, totals * tl.exp(peaks - top), 0.0), axis=0)
+    share = exponentials * (tl.exp(peak - top) / whole)
+    if EVEN:
+        tl.store(out + start + lane, share)
+    else:
+        tl.store(out + start + lane, share, mask=live)
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """What the programs of one launch write for each other: see `split_kernel`.
+    """What the programs of a launch write for each other: see `split_kernel`.
 
-    It serves a launch at a time: launches that may overlap need a scratch each.
+    It serves one launch at a time, of any number of rows but always so many parts: launches
+    that may overlap need a scratch each.
     """
 
-    pairs: torch.Tensor  # [rows × parts × 2] float32, of any content
-    counters: torch.Tensor  # [rows] int32, the low 31 bits zero
+    words: torch.Tensor  # [rows * parts] int64, the signs of a row alike
+    tickets: torch.Tensor  # [1] int64, zero
 
     @classmethod
     def make(cls, rows: int, parts: int, device: torch.device) -> Scratch:
-        """Scratch for matrices of up to so many rows and parts; its counters are zeroed."""
-        return cls(
-            torch.empty(rows * parts * 2, dtype=torch.float32, device=device),
-            torch.zeros(rows, dtype=torch.int32, device=device),
-        )
-
-    def fits(self, rows: int, parts: int) -> bool:
-        """Whether it is large enough."""
-        return self.counters.numel() >= rows and self.pairs.numel() >= rows * parts * 2
+        """Scratch for matrices of up to so many rows, of exactly so many parts."""
+        zeros = torch.zeros(rows * parts + 2, dtype=torch.int64, device=device)
+        # Both begin at a multiple of sixteen bytes, which the kernel is specialised for.
+        return cls(words=zeros[2:], tickets=zeros[:1])
 
 
 # Launches on one stream never overlap, so a stream keeps its scratch.
-_kept: dict[tuple[torch.device, int], Scratch] = {}
+_kept: dict[tuple[torch.device, int, int], Scratch] = {}
 
 
 def _scratch(rows: int, parts: int, device: torch.device) -> Scratch:
@@ -120,9 +119,9 @@ def _scratch(rows: int, parts: int, device: torch.device) -> Scratch:
     """
     if device.type != "cuda" or torch.cuda.is_current_stream_capturing():
         return Scratch.make(rows, parts, device)
-    key = (device, torch.cuda.current_stream(device).cuda_stream)
+    key = (device, torch.cuda.current_stream(device).cuda_stream, parts)
     kept = _kept.get(key)
-    if kept is None or not kept.fits(rows, parts):
+    if kept is None or kept.words.numel() < rows * parts:
         kept = _kept[key] = Scratch.make(rows, parts, device)
     return kept
 
@@ -130,51 +129,44 @@ def _scratch(rows: int, parts: int, device: torch.device) -> Scratch:
 def softmax(
     x: torch.Tensor,
     *,
-    part: int = 16384,
-    residents: int = 2,
-    ahead: bool = True,
-    num_warps: int = 16,
+    part: int = 8192,
+    registers: int = 80,
+    num_warps: int = 4,
     out: torch.Tensor | None = None,
     scratch: Scratch | None = None,
 ) -> torch.Tensor:
     """Softmax over the rows of x [rows, columns], `part` columns a program; math in float32.
 
-    Launches up to `residents` programs a multiprocessor, and fails where the device cannot
-    hold them together. scratch replaces the one that the stream keeps. Refuses what
-    `contract.prepare` refuses.
+    registers caps those of a thread where the parts are even. scratch replaces the one that
+    the stream keeps. Refuses what `contract.prepare` refuses, and with ValueError rows of
+    more parts than the device has multiprocessors.
     """
     out = contract.prepare(x, out)
     rows, columns = x.shape
     if rows == 0:
         return out
     parts = triton.cdiv(columns, part)
+    if parts > multiprocessors(x.device):
+        raise ValueError(
+            f"a row of {parts} parts needs as many multiprocessors, "
+            f"and {x.device} has {multiprocessors(x.device)}"
+        )
+    even = columns % part == 0
+    options = {
+        "PART": part,
+        "SLOTS": triton.next_power_of_2(parts),
+        "EVEN": even,
+        "num_warps": num_warps,
+        "maxnreg": registers if even else None,
+    }
     with torch.cuda.device_of(x):
         own = scratch or _scratch(rows, parts, x.device)
-        grid = (_groups(rows, parts, residents * multiprocessors(x.device)) * parts,)
-        arguments = (out, x, own.pairs, own.counters, rows, columns, parts)
-        options = {
-            "PART": part,
-            "SLOTS": triton.next_power_of_2(parts),
-            "AHEAD": ahead,
-            "num_warps": num_warps,
-            "launch_cooperative_grid": True,
-        }
+        launch = split_kernel[(rows * parts,)]
         if x.is_cuda:
-            split_kernel[grid](*arguments, WAIT=True, **options)
+            launch(out, x, own.words, own.tickets, columns, parts, WAIT=True, **options)
         else:
             # The interpreter runs one program after another, and none can wait for a later
-            # one: the first round publishes all pairs, the second finds them.
-            split_kernel[grid](*arguments, WAIT=False, **options)
-            split_kernel[grid](*arguments, WAIT=False, **options)
+            # one: the first round publishes every word, the second finds them all.
+            for _ in range(2):
+                launch(out, x, own.words, own.tickets, columns, parts, WAIT=False, **options)
     return out
-
-
-def _groups(rows: int, parts: int, programs: int) -> int:
-    """How many groups of `parts` programs share the rows, none with over a row more than another.
-
-    programs is how many run at once. Raises ValueError where they are too few for a row.
-    """
-    most = programs // parts
-    if most == 0:
-        raise ValueError(f"a row needs {parts} programs at once, and the device runs {programs}")
-    return triton.cdiv(rows, triton.cdiv(rows, most))

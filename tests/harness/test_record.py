@@ -314,7 +314,7 @@ def test_runs_that_start_in_the_same_minute_are_numbered():
     assert taken == [f"20261130T1812Z-h200{tail}" for tail in ("", "-2", "-3")]
 
 
-def test_samples_stand_on_one_line_and_objects_are_indented():
+def test_samples_stand_on_one_line_objects_are_indented_and_keys_keep_their_order():
     value = {
         "b": {"samples": {"p.01": [3, 1.5], "p.02": []}},
         "a": {"value": 1, "unit": "ns"},
@@ -325,20 +325,20 @@ def test_samples_stand_on_one_line_and_objects_are_indented():
     }
     assert dumps(value) == (
         "{\n"
-        ' "a": {"unit": "ns", "value": 1},\n'
         ' "b": {\n'
         '  "samples": {\n'
         '   "p.01": [3,1.5],\n'
         '   "p.02": []\n'
         "  }\n"
         " },\n"
-        ' "empty": {},\n'
+        ' "a": {"value": 1, "unit": "ns"},\n'
+        ' "order": [[1,0],[0,1]],\n'
         ' "list": [\n'
         "  {\n"
         '   "x": [1]\n'
         "  }\n"
         " ],\n"
-        ' "order": [[1,0],[0,1]],\n'
+        ' "empty": {},\n'
         ' "words": "é \u2028"\n'
         "}\n"
     )

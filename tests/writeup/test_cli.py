@@ -209,19 +209,19 @@ CHAIN = re.compile(
     rf"  form      time\n"
     rf"  from      {COMMIT}/{RUN}/softmax\.wide/chunked/host\n"
     rf"  artifact  results/{COMMIT}\.json\n"
-    rf"  cited at  kernels/softmax/story\.md:15:21\n"
+    rf"  cited at  kernels/softmax/story\.md:26:21\n"
     rf"  shown on  .*stories/softmax/index\.html",
     re.DOTALL,
 )
 
 
 def test_a_number_is_explained_by_the_place_of_its_citation(base):
-    done = run("explain", f"{worlds.STORY}:15:21", "--root", base)
+    done = run("explain", f"{worlds.STORY}:26:21", "--root", base)
     assert CHAIN.fullmatch(done.stdout.rstrip("\n")), done.stdout
 
 
 def test_a_number_is_explained_by_its_key(base):
-    told = run("explain", f"{worlds.STORY}:15:21", "--root", base).stdout
+    told = run("explain", f"{worlds.STORY}:26:21", "--root", base).stdout
     assert run("explain", CHAIN.match(told)["key"], "--root", base).stdout == told
 
 
