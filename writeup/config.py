@@ -93,7 +93,7 @@ def _config(root: Path, name: str, table: Mapping[str, Any], text: str) -> Confi
     return Config(root=root, source=name, **values)
 
 
-class _Wrong(Exception):  # noqa: N818  # never leaves this module
+class _Wrong(Exception):  # never leaves this module
     """A value is not what it must be; the message completes `key must be`."""
 
 
@@ -168,7 +168,8 @@ class _Reader:
         return dict(value)
 
     def _severities(self, value: Any) -> dict[str, Severity]:
-        if not isinstance(value, Mapping) or not set(value.values()) <= set(Severity):
+        known = tuple(Severity)
+        if not isinstance(value, Mapping) or any(w not in known for w in value.values()):
             raise _Wrong("a table of rule = 'error' or 'warning'")
         return {rule: Severity(weight) for rule, weight in value.items()}
 

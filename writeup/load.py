@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -92,7 +92,7 @@ def _text(reader: _Reader, name: str, content: bytes) -> str | None:
 
 
 def _artifacts(
-    reader: _Reader, folder: Path, objects: Mapping[str, bytes], faulty: Set[str]
+    reader: _Reader, folder: Path, objects: Mapping[str, bytes], faulty: set[str]
 ) -> dict[str, Artifact]:
     artifacts: dict[str, Artifact] = {}
     for path in sorted(folder.glob("*.json")):

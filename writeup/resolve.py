@@ -7,7 +7,7 @@ ratio is said only where it can be formed, and `check` says why it may not be.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -105,7 +105,7 @@ class _Telling:
                 self.defaults[dimension] = str(value)
         self._is_known("baseline", front.baseline, {row.variant.id for row in self.record})
 
-    def _is_known(self, key: str, value: str | None, among: Set[str]) -> bool:
+    def _is_known(self, key: str, value: str | None, among: set[str]) -> bool:
         """Whether a default was given that the record knows; a problem where it does not."""
         if value is None:
             return False

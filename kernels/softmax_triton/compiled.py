@@ -8,12 +8,13 @@ import torch
 
 from . import contract
 
-# A process may meet this many shapes and dtypes. With fullgraph, one more is an error;
-# without it, torch would silently go on uncompiled.
+# A process may meet this many shapes and dtypes; one more is an error.
 torch._dynamo.config.recompile_limit = 64  # noqa: SLF001 - where torch documents it
 
 DEFAULT = "default"
 TUNED = "max-autotune-no-cudagraphs"
+# A kernel a shape, and an error where torch would fall back to running uncompiled.
+SETTINGS = {"dynamic": False, "fullgraph": True}
 
 
 def _by_default(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
@@ -26,8 +27,8 @@ def _tuned(x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
 
 
 _COMPILED: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
-    DEFAULT: torch.compile(_by_default, dynamic=False, fullgraph=True, mode=DEFAULT),
-    TUNED: torch.compile(_tuned, dynamic=False, fullgraph=True, mode=TUNED),
+    DEFAULT: torch.compile(_by_default, mode=DEFAULT, **SETTINGS),
+    TUNED: torch.compile(_tuned, mode=TUNED, **SETTINGS),
 }
 
 

@@ -171,7 +171,7 @@ FEW_WARPS = 4
 PERSISTENT = {"residents": 4, "stages": 1, "num_warps": WARPS}
 ONLINE = {"chunk": 16384, "num_warps": WARPS, "keep": "evict_last"}
 SPLIT = {"part": 8192, "registers": 80, "num_warps": 4}
-COMPILED = {"mode": compiled.DEFAULT, "dynamic": False, "fullgraph": True}
+COMPILED = {"mode": compiled.DEFAULT, **compiled.SETTINGS}
 
 VARIANTS = (
     Variant(
@@ -289,13 +289,18 @@ VARIANTS = (
         id="by-width",
         role="step",
         parent="split",
-        what="fused for narrow rows, online or fused for middle ones, split for long ones",
+        what="fused for narrow rows, online for middle ones of the wider dtype, split for others",
         idea="no arrangement serves every width, and the width is known before the launch",
         function=by_width.softmax,
         backend=TRITON,
         rounding="that of the arrangement it picks",
         lever="balance",
-        config={"narrow": by_width.NARROW, "middle": by_width.MIDDLE},
+        config={
+            "narrow": by_width.NARROW,
+            "middle": by_width.MIDDLE,
+            "wide": by_width.WIDE,
+            **{f"large_{name}": setting for name, setting in by_width.LARGE.items()},
+        },
         work=_implemented_by_width,
         requires="cuda",
         interpreted=True,

@@ -1,6 +1,6 @@
 """Small worlds: a base that passes every rule, and edits that show what each rule is for.
 
-    tests/cases/base/                     a whole project; `python -m tests.cases.worlds` makes it
+    tests/cases/base/                     a whole project
     tests/cases/<rule>/<name>/passes/     an overlay of the base in which nothing is wrong
     tests/cases/<rule>/<name>/fails/      one edit away from it, with exactly one problem
     …/fails/expected.txt                  what `writeup check` prints of it
@@ -10,6 +10,7 @@ An overlay holds `edits.toml`, whose `[[edit]]` tables name a `file` and either 
 text `before`, which stands there once, by `after`, or set the JSON `pointer` to a `value`,
 or take it out (`drop = true`), or give the file another name (`rename`). Any other file of an
 overlay stands in the world as it is. Where `passes/` is absent the base is the passing world.
+`python -m tests.cases.worlds` makes the base's results and every `expected.txt` again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import shutil
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.worlds import minimal_artifact, write_results
@@ -109,6 +111,21 @@ def _set(text: str, edit: dict[str, Any]) -> str:
     return json.dumps(document, indent=1, sort_keys=True) + "\n"
 
 
-if __name__ == "__main__":
+def _remake() -> None:
+    """Make the base again, and write down what is printed now: read it in the difference."""
+    from click.testing import CliRunner
+
+    from writeup.cli import main
+
     shutil.rmtree(BASE / "results", ignore_errors=True)
     write_results(BASE / "results", *base_artifact())
+    for name in names():
+        overlay = CASES / name / "fails"
+        with TemporaryDirectory() as folder:
+            lay(Path(folder), contents(overlay))
+            done = CliRunner().invoke(main, ["check", "--quiet", "--root", folder])
+        (overlay / EXPECTED).write_text(done.stderr, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _remake()

@@ -44,7 +44,13 @@ TOLERANCES = {
     torch.bfloat16: {"atol": 2e-5, "rtol": 0.01},
 }
 
-every_variant = pytest.mark.parametrize("softmax", VARIANTS.values(), ids=VARIANTS)
+
+def every_variant(test):
+    """Runs a test for each variant; inductor uses what torch itself has deprecated."""
+    deprecated = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+    return deprecated(pytest.mark.parametrize("softmax", VARIANTS.values(), ids=VARIANTS)(test))
+
+
 every_kernel = pytest.mark.parametrize("softmax", KERNELS.values(), ids=KERNELS)
 every_dtype = pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 
@@ -61,7 +67,7 @@ def test_the_interpreter_finds_every_variant_right():
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert len(lines) == 22
+    assert len(lines) == 24
     assert {line.split()[0] for line in lines} == {"torch.float32", "torch.float16"}
 
 
@@ -175,7 +181,8 @@ def check(softmax, x, **options):
     expected = reference.softmax(x.double()).to(x.dtype)
     tolerance = dict(TOLERANCES[x.dtype])
     if x.shape[1] > 10**4:
-        tolerance["atol"] = 2e-12
+        # So small that the relative tolerance decides, but a step of float16's smallest values.
+        tolerance["atol"] = 6e-8 if x.dtype == torch.float16 else 2e-12
     out = torch.full_like(x, torch.nan)
     assert softmax(x, out=out, **options) is out
     torch.testing.assert_close(out, expected, **tolerance)

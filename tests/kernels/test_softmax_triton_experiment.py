@@ -32,7 +32,12 @@ def judge(root, variant, *cases):
     quick = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     places = {"PYTHONPATH": f"{root}{os.pathsep}{ROOT}", "TRITON_INTERPRET": "1"}
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("planted_softmax_triton.py")), variant, *cases],
+        [
+            sys.executable,
+            str(Path(__file__).with_name("planted_softmax_triton.py")),
+            variant,
+            *cases,
+        ],
         env={**os.environ, **quick, **places},
         capture_output=True,
         text=True,
@@ -119,7 +124,7 @@ def test_by_width_counts_the_sweeps_of_what_it_picks(case, sweeps):
 def test_long_rows_leave_nothing_to_the_absolute_tolerance():
     for case in experiment.cases:
         if case.shape["columns"] > LONG:
-            assert case.tolerance.atol < 1e-3 * case.tolerance.rtol / case.shape["columns"]
+            assert case.tolerance.atol < 0.01 * case.tolerance.rtol / case.shape["columns"]
 
 
 def test_the_interpreter_is_spared_bfloat16_and_large_cases():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases import worlds
-from tests.worlds import COMMIT, RUN
+from tests.worlds import COMMIT, RUN, minimal_artifact
 from writeup import build, rederive
 from writeup.errors import Problems, Severity, WriteupError
 
@@ -18,6 +18,7 @@ TABLE = f"results/{COMMIT}/samples.csv"
 STORY = "stories/softmax/index.html"
 CITATIONS = build.CITATIONS
 CHANGED = f"{COMMIT}/{RUN}/softmax.wide/chunked/host"
+SECOND = "20261201T0900Z-epyc"
 
 
 def built(folder, world, **options):
@@ -300,3 +301,37 @@ def test_a_reasoned_ignore_silences_its_rule_at_its_path_only(tmp_path, full):
 def test_the_summary_counts_what_was_checked(site):
     assert site.summary.startswith("1 story, 1 artifact with 1 run, ")
     assert site.summary.endswith(" numbers traced")
+
+
+# More than one of everything.
+
+
+def test_two_subjects_and_two_runs_share_a_site(tmp_path):
+    document, objects = minimal_artifact(blocks=6, samples=2)
+    gelu, more = minimal_artifact(subject="gelu", run=SECOND, blocks=6, samples=2)
+    again, _ = minimal_artifact(run="20261202T0900Z-epyc", blocks=6, samples=2)
+    document["runs"] |= gelu["runs"] | again["runs"]
+    story = worlds.contents()[worlds.STORY].decode()
+    softmax = story.replace("+++\n", f'+++\nrun = "{RUN}"\n', 1)
+    world = {
+        ARTIFACT: json.dumps(document).encode(),
+        worlds.STORY: softmax.replace("@ wide, host", "").encode(),
+        "kernels/gelu/story.md": story.replace("Softmax", "Gelu").encode(),
+        **{f"results/objects/{blob}": text for blob, text in (objects | more).items()},
+    }
+    site = built(tmp_path, world)
+    assert {STORY, "stories/gelu/index.html"} <= site.files.keys()
+    assert site.summary.startswith("2 stories, 1 artifact with 3 runs, ")
+    page = site.files[f"results/{COMMIT}/index.html"].decode()
+    for run_id in document["runs"]:
+        assert f'id="{run_id}"' in page
+    occurrences = json.loads(site.files[CITATIONS])["occurrences"]
+    entries = evidence(site)
+    told = {
+        address.split("/")[1]
+        for each in occurrences
+        if each["page"] == "stories/gelu/index.html"
+        for address in entries[each["key"]]["at"]
+        if entries[each["key"]]["form"] == "time"
+    }
+    assert told == {SECOND}
