@@ -165,9 +165,9 @@ def validate(artifact: Any, source: str) -> None:
 def dumps(value: Any) -> str:
     """JSON that a person can read and compare, and that is the same for the same value.
 
-    Keys stand as they were given: rows before columns, variants in story order. A list without objects stands on one line, and so does a short object
-    of plain values, such as a quantity. Raises ValueError for NaN and Infinity, TypeError
-    for what JSON has no word for.
+    Keys stand as they were given: rows before columns, variants in story order. A list without
+    objects stands on one line, and so does a short object of plain values, such as a quantity.
+    Raises ValueError for NaN and Infinity, TypeError for what JSON has no word for.
     """
     return "".join(_pieces(value, "\n")) + "\n"
 

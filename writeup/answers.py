@@ -187,33 +187,41 @@ def of_run(row: Row, path: Sequence[Word]) -> Words:
     )
 
 
+# Facts of a case: where they stand in its record.
+_OF_CASE: Mapping[str, tuple[str, ...]] = {
+    "dtype": ("dtype",),
+    "layout": ("layout",),
+    "bytes": ("work", "bytes"),
+    "flops": ("work", "flops"),
+    "distribution": ("inputs", "distribution"),
+    "seed": ("inputs", "seed"),
+    "atol": ("tolerance", "atol"),
+    "rtol": ("tolerance", "rtol"),
+}
+
+
 def of_case(row: Row, path: Sequence[Word]) -> Words:
+    """A fact of a case: `case.shape`, `case.bytes`, an extent by its own name."""
     case, artifact = row.case, row.artifact
     name = path[0].text if path else "id"
-    if name in case.shape:
-        where = case.pointer + pointer("shape", name)
+    if name == "id":
+        return Code(derive.name(artifact.commit, case.id))
+    if name == "shape":
+        return derive.shape(artifact, case.pointer + "/shape", f"shape of {case.id}")
+    if name == "intensity":
+        return derive.intensity(case)
+    if name == "what":
+        return str(case.raw.get("what", ""))
+    if name == "oracle":
+        return str(row.run.experiments.get(case.subject, {}).get("oracle", ""))
+    keys = ("shape", name) if name in case.shape else _OF_CASE.get(name)
+    try:
+        where = case.pointer + pointer(*(keys or (name,)))
         return derive.fact(artifact, where, f"{name} of {case.id}")
-    match name:
-        case "id":
-            return Code(derive.name(artifact.commit, case.id))
-        case "shape":
-            return derive.shape(artifact, case.pointer + "/shape", f"shape of {case.id}")
-        case "dtype" | "layout":
-            return derive.fact(artifact, case.pointer + pointer(name), f"{name} of {case.id}")
-        case "bytes" | "flops":
-            where = case.pointer + pointer("work", name)
-            return derive.fact(artifact, where, f"{name} of the work of {case.id}")
-        case "intensity":
-            return derive.intensity(case)
-        case "what":
-            return str(case.raw.get("what", ""))
-        case "distribution":
-            return str(case.raw["inputs"]["distribution"])
-        case "atol" | "rtol":
-            where = case.pointer + pointer("tolerance", name)
-            return derive.fact(artifact, where, f"{name} of {case.id}")
-    near = nearest(name, [*case.shape, "shape", "dtype", "bytes", "flops", "intensity", "what"])
-    raise LookupError(f"a case has no '{name}'{near and '; ' + near}")
+    except KeyError:
+        known = [*case.shape, *_OF_CASE, "shape", "intensity", "what", "oracle"]
+        near = nearest(name, known) or f"it has {', '.join(sorted(known))}"
+        raise LookupError(f"a case has no '{name}'; {near}") from None
 
 
 def of_ceilings(row: Row, path: Sequence[Word]) -> Evidence:

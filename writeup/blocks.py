@@ -64,7 +64,7 @@ def predictions_of(
     """What was predicted of a subject in a run, beside what was measured."""
     cases = {case.id: case for case in run.cases.values() if case.subject == subject}
     found = []
-    for index, said in enumerate(run.experiments[subject].get("predicted", ())):
+    for index, said in enumerate(run.experiments.get(subject, {}).get("predicted", ())):
         case = cases[said["case"]] if "case" in said else next(iter(cases.values()))
         mode = said.get("mode", next(iter(case.modes), ""))
         row, other = (
@@ -239,36 +239,46 @@ def _rung(scene: Scene, row: Row) -> views.Rung:
 
 
 def attempts(scene: Scene) -> views.AttemptsBlock:
-    """What was tried and not kept, failures and losses alike."""
-    artifact = scene.artifact
-    found = []
-    for name in scene.order:
-        row = scene.rows.get(name)
-        if row is None or row.variant.role != "attempt":
-            continue
-        variant = row.variant
-        parent = scene.rows.get(variant.parent or "")
-        before = parent if parent is not None and parent.timing is not None else None
-        timed = row.timing is not None
-        found.append(
-            views.Attempt(
-                variant=name,
-                name=exhibits.named(artifact, name),
-                parent=exhibits.named(artifact, variant.parent) if variant.parent else "",
-                idea=str(variant.raw.get("idea") or variant.raw.get("what", "")),
-                status=exhibits.verdict(row, before)
-                if timed and before
-                else exhibits.status(artifact, variant),
-                changes=_changes(scene, row),
-                time=exhibits.time(row) if timed else None,
-                gain=exhibits.ratio(row, before) if timed and before else None,
-                reason=answers.why(artifact, variant),
-                facts=_resources(scene, row),
-                log=str((variant.reason or {}).get("log", "")),
-                source=exhibits.source(scene.run, variant),
-            )
-        )
+    """What was tried and not kept, failures and losses alike, on whatever case it was tried."""
+    rows = (_tried_row(scene, name) for name in scene.order)
+    found = [_attempt(scene, row) for row in rows if row and row.variant.role == "attempt"]
     return views.AttemptsBlock("attempts-block", tuple(found))
+
+
+def _tried_row(scene: Scene, name: str) -> Row | None:
+    """A variant on the scene's case, or on the first other case where it was tried."""
+    if name in scene.rows:
+        return scene.rows[name]
+    rows = (
+        _beside(scene, case, scene.mode, name)
+        for case in scene.run.cases.values()
+        if case.subject == scene.case.subject
+    )
+    return next((row for row in rows if row is not None), None)
+
+
+def _attempt(scene: Scene, row: Row) -> views.Attempt:
+    artifact, variant = scene.artifact, row.variant
+    parent = _beside(scene, row.case, scene.mode, variant.parent or "")
+    before = parent if parent is not None and parent.timing is not None else None
+    timed = row.timing is not None
+    place = (exhibits.named(artifact, row.case.id), ", ", exhibits.named(artifact, scene.mode))
+    return views.Attempt(
+        variant=variant.id,
+        name=exhibits.named(artifact, variant.id),
+        parent=exhibits.named(artifact, variant.parent) if variant.parent else "",
+        idea=str(variant.raw.get("idea") or variant.raw.get("what", "")),
+        status=exhibits.verdict(row, before)
+        if timed and before
+        else exhibits.status(artifact, variant),
+        changes=_changes(scene, row),
+        time=exhibits.time(row) if timed else None,
+        gain=exhibits.ratio(row, before) if timed and before else None,
+        reason=answers.why(artifact, variant),
+        facts=(views.Fact("tried on", place), *_resources(scene, row)),
+        log=str((variant.reason or {}).get("log", "")),
+        source=exhibits.source(scene.run, variant),
+    )
 
 
 def _changes(scene: Scene, row: Row) -> tuple[views.Change, ...]:

@@ -71,7 +71,7 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
         project,
     )
     _stop(problems, project, unreadable=not _readable(sources))
-    composed = compose.compose(sources, told, _contents(sources))
+    composed = compose.compose(sources, told)
     theme = project.root / project.theme if project.theme else None
     rendered = render.render(composed.site, addresses.href, theme=theme)
     finished = finish.finish(
@@ -119,13 +119,6 @@ def _stop(problems: Iterable[Problem], project: Config, *, unreadable: bool) -> 
     found = tuple(problems)
     if any(p.severity is Severity.ERROR for p in found) and (project.strict or unreadable):
         raise Problems(found)
-
-
-def _contents(sources: Sources) -> dict[str, bytes]:
-    return {
-        commit: (sources.config.root / artifact.path).read_bytes()
-        for commit, artifact in sources.artifacts.items()
-    }
 
 
 def _names(sources: Sources, told: Mapping[str, Told]) -> dict[str, Names]:

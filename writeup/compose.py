@@ -60,8 +60,8 @@ class Composed:
     links: Mapping[tuple[str, str], tuple[str, int, int]]
 
 
-def compose(sources: Sources, told: Mapping[str, Told], contents: Mapping[str, bytes]) -> Composed:
-    """Every page of the site. contents are the artifacts' files as they lie on disk."""
+def compose(sources: Sources, told: Mapping[str, Told]) -> Composed:
+    """Every page of the site."""
     stories = {
         subject: views.Link(_plain_title(each), addresses.story(subject))
         for subject, each in told.items()
@@ -70,15 +70,21 @@ def compose(sources: Sources, told: Mapping[str, Told], contents: Mapping[str, b
     pages: list[views.Page] = [_home(sources, told)]
     pages += [_story(each) for each in told.values()]
     pages += [
-        dossier.page(artifact, contents[commit], tables[commit], _citing(told, artifact), stories)
+        dossier.page(
+            artifact,
+            sources.contents[commit],
+            tables[commit],
+            _citing(told, artifact),
+            stories,
+        )
         for commit, artifact in sources.artifacts.items()
     ]
     pages += _source_pages(sources)
     pages += [_literals(sources, told), _method(), views.NotFound()]
     config = sources.config
-    files: dict[str, bytes] = {".nojekyll": b""}
+    files: dict[str, bytes] = {".nojekyll": b"", **sources.images}
     for commit in sources.artifacts:
-        files[f"results/{commit}/artifact.json"] = contents[commit]
+        files[f"results/{commit}/artifact.json"] = sources.contents[commit]
         files[f"results/{commit}/samples.csv"] = tables[commit]
     return Composed(
         views.Site(

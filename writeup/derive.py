@@ -149,10 +149,11 @@ def twin_rows(row: Row) -> tuple[Row, Row] | None:
 
 
 def verdict(row: Row, baseline: Row) -> Evidence:
-    """Faster, slower, same or cannot tell."""
+    """Faster, slower, same or cannot tell; the A/A twins have their say in it."""
     word = str(judgement(row, baseline).verdict)
     label = f"verdict on {_name(row)} beside {_name(baseline)}, {_where(row)}"
-    return Evidence("verdict", (row.address, baseline.address), word, label=label)
+    controls = [twin.address for twin in twin_rows(row) or ()]
+    return Evidence("verdict", (row.address, baseline.address, *controls), word, label=label)
 
 
 def geomean(pairs: Sequence[tuple[Row, Row]], which: str) -> Evidence:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from urllib.parse import unquote
 
 from writeup import result
 from writeup.config import Config
@@ -16,6 +17,8 @@ from writeup.sources import Sources
 
 STORY = "story.md"
 OBJECTS = "objects"
+# Pixels only: a drawing could hold text that no gate has read, and scripts.
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".avif")
 
 
 class _Reader:
@@ -48,8 +51,9 @@ def load(config: Config) -> Sources:
     """Everything that the site is made of. Raises nothing: problems are in the answer."""
     reader = _Reader(config.root)
     objects, faulty = _objects(reader, config.root / config.results / OBJECTS)
-    artifacts = _artifacts(reader, config.root / config.results, objects, faulty)
+    artifacts, contents = _artifacts(reader, config.root / config.results, objects, faulty)
     stories = _stories(reader, config)
+    images = _images(reader, stories)
     problems = [*reader.problems, *(p for s in stories.values() for p in s.problems)]
     if config.source:
         reader.read(config.root / config.source, "bad-config")
@@ -58,7 +62,9 @@ def load(config: Config) -> Sources:
         config=config,
         stories=MappingProxyType(stories),
         artifacts=MappingProxyType(artifacts),
+        contents=MappingProxyType(contents),
         objects=MappingProxyType(objects),
+        images=MappingProxyType(images),
         inputs=MappingProxyType(dict(sorted(reader.inputs.items()))),
         problems=tuple(sorted(set(problems))),
     )
@@ -82,6 +88,25 @@ def _stories(reader: _Reader, config: Config) -> dict[str, Story]:
     return stories
 
 
+def _images(reader: _Reader, stories: Mapping[str, Story]) -> dict[str, bytes]:
+    """The pictures beside stories, by where they go on the site.
+
+    What is missing, or no picture, is left out: the link to it will be found broken.
+    """
+    found: dict[str, bytes] = {}
+    for subject, story in stories.items():
+        folder = (reader.root / story.path).parent
+        for link in story.links:
+            name = unquote(link.destination)
+            path = folder / name
+            pictured = link.kind == "image" and path.suffix.lower() in PICTURES
+            if pictured and ".." not in path.parts and path.is_file():
+                content = reader.read(path, "bad-story")
+                if content is not None:
+                    found[f"stories/{subject}/{name}"] = content
+    return found
+
+
 def _text(reader: _Reader, name: str, content: bytes) -> str | None:
     try:
         return content.decode("utf-8")
@@ -93,8 +118,10 @@ def _text(reader: _Reader, name: str, content: bytes) -> str | None:
 
 def _artifacts(
     reader: _Reader, folder: Path, objects: Mapping[str, bytes], faulty: set[str]
-) -> dict[str, Artifact]:
+) -> tuple[dict[str, Artifact], dict[str, bytes]]:
+    """Artifacts by commit, and their files as they lie there."""
     artifacts: dict[str, Artifact] = {}
+    contents: dict[str, bytes] = {}
     for path in sorted(folder.glob("*.json")):
         content = reader.read(path, "bad-artifact")
         if content is None:
@@ -106,7 +133,8 @@ def _artifacts(
             continue
         reader.problems += result.check_objects(artifact, objects.get, told=faulty)
         artifacts[artifact.commit] = artifact
-    return artifacts
+        contents[artifact.commit] = content
+    return artifacts, contents
 
 
 def _objects(reader: _Reader, folder: Path) -> tuple[dict[str, bytes], set[str]]:

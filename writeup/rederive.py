@@ -216,7 +216,7 @@ def _performed(kind: str, unit: str) -> Callable[[Entry, Records], Derived]:
 
 
 def _ratio_of(entry: Entry, records: Records) -> stats.Estimate:
-    variant, baseline = entry.at
+    variant, baseline = entry.at[:2]
     if variant.split("/")[:2] != baseline.split("/")[:2]:
         raise UnderivableError("its sides are of different runs")
     return stats.ratio(records.timing(baseline), records.timing(variant))
@@ -232,14 +232,19 @@ def _speedup_band(entry: Entry, records: Records) -> Derived:
 
 def _twins_at(address: str, records: Records) -> stats.Estimate | None:
     """The ratio of the first of two equal variants to the second, in the same rounds."""
-    mode = address.split("/")[4]
-    case = records.case(address)
+    pair = [records.timing(twin) for twin in _twin_addresses(address, records)]
+    return stats.ratio(pair[0], pair[1]) if pair else None
+
+
+def _twin_addresses(address: str, records: Records) -> tuple[str, ...]:
+    """The two equal variants of a measurement's rounds, by id; none where it had no two."""
+    commit, run, case, _, mode = address.split("/")
     equals = [
-        _timing(case, name, mode)
-        for name, variant in sorted(case["variants"].items())
+        f"{commit}/{run}/{case}/{name}/{mode}"
+        for name, variant in sorted(records.case(address)["variants"].items())
         if variant.get("control") == "twin" and mode in variant.get("timings", {})
     ]
-    return stats.ratio(equals[0], equals[1]) if len(equals) > 1 else None
+    return tuple(equals[:2]) if len(equals) > 1 else ()
 
 
 def _twins_of(entry: Entry, records: Records) -> Quantity:
@@ -270,6 +275,8 @@ def _margin(entry: Entry, records: Records) -> Derived:
 
 def _verdict(entry: Entry, records: Records) -> Derived:
     address = entry.at[0]
+    if set(entry.at[2:]) != set(_twin_addresses(address, records)):
+        raise UnderivableError("it names other twins than those of its rounds")
     judged = stats.verdict(
         _ratio_of(entry, records), _margin_at(address, records), _twins_at(address, records)
     )

@@ -15,13 +15,16 @@ from writeup.result import Artifact
 class Sources:
     """All that a build reads. Paths are relative to the project's root.
 
-    stories are by subject, artifacts by commit, objects (sources as they were measured)
-    by blob id; inputs holds the SHA-256 of every file read.
+    stories are by subject, artifacts by commit with their files in contents, objects (sources
+    as they were measured) by blob id. images are those that stories show, by their place on
+    the site. inputs holds the SHA-256 of every file read.
     """
 
     config: Config
     stories: Mapping[str, Story]
     artifacts: Mapping[str, Artifact]
+    contents: Mapping[str, bytes]
     objects: Mapping[str, bytes]
+    images: Mapping[str, bytes]
     inputs: Mapping[str, str]
     problems: tuple[Problem, ...]

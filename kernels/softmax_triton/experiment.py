@@ -481,7 +481,7 @@ experiment = Experiment(
     predicted=(
         # Four sweeps over the matrix by count, and two (work.py).
         Prediction(variant="fused", over="naive", ratio=2.0, case="w4096", mode="do_bench"),
-        Prediction(variant="fused", over="eager", ratio=1.6, case="w4096", mode="do_bench"),
+        Prediction(variant="by-width", over="eager", ratio=1.6, case="w4096", mode="do_bench"),
         # Fewer idle programs at the end against rows that no longer balance themselves.
         Prediction(variant="persistent", over="fused", ratio=0.95, case="w4096", mode="do_bench"),
         # Freed registers let more programs run; the second read stays in the cache.

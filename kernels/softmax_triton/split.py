@@ -8,6 +8,8 @@ when it starts, rows in order and parts within a row, and waits for parts of its
 Of a row whose tickets are all drawn every program is running, and publishes before it waits.
 Only the newest row can lack a program, and those that wait for it are fewer than a row has
 parts, so the device has room to start it as long as it holds a row's programs at once.
+Launches that overlap on several streams keep such a row each: of a device that holds a
+program a multiprocessor, at most multiprocessors / parts of them may overlap.
 
 Nothing is reset between launches. The sum in a word is never negative, so its sign bit is
 free: it turns over with every launch, and a word is new when its sign bit is that of the

@@ -1,7 +1,6 @@
-"""Judges one variant on two cases in Triton's interpreter; a process of its own.
+"""Judges variants on cases in Triton's interpreter; a process of its own.
 
-Called with a variant and the cases that it should pass and fail. Says for each case how many
-elements lie beyond the tolerance.
+Called with pairs `variant:case`. Says for each how many elements lie beyond the tolerance.
 """
 
 from __future__ import annotations
@@ -25,9 +24,10 @@ def beyond(variant, case):
 def main():
     # Fresh memory is NaN in this mode, so that an element nobody wrote is seen.
     torch.use_deterministic_algorithms(True)
-    variant, *cases = sys.argv[1:]
-    for case in cases:
-        print(beyond(experiment.variant(variant), experiment.case(case)))  # noqa: T201 - read by the test
+    for pair in sys.argv[1:]:
+        variant, case = pair.split(":")
+        count = beyond(experiment.variant(variant), experiment.case(case))
+        print(count)  # noqa: T201 - read by the test
 
 
 if __name__ == "__main__":

@@ -335,3 +335,10 @@ def test_two_subjects_and_two_runs_share_a_site(tmp_path):
         if entries[each["key"]]["form"] == "time"
     }
     assert told == {SECOND}
+
+
+def test_a_record_without_experiments_has_its_pages_all_the_same(tmp_path, full):
+    document = json.loads(full[ARTIFACT])
+    del document["runs"][RUN]["experiments"]
+    site = built(tmp_path, {**full, ARTIFACT: json.dumps(document).encode()}, relaxed=True)
+    assert {STORY, f"results/{COMMIT}/index.html"} <= site.files.keys()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from writeup import roofline, roofs
-from writeup.errors import Problem
+from writeup import history, privacy, roofline, roofs
+from writeup.errors import Problem, Severity
 from writeup.quantity import Quantity
 from writeup.result import Artifact, Case, Run, Variant, quantity
 from writeup.sources import Sources
@@ -158,3 +158,33 @@ def _known(first: Run, subject: str, prediction: Mapping[str, Json]) -> bool:
         for case in named
         for name in (prediction["variant"],)
     )
+
+
+def private_data(sources: Sources, _: Mapping[str, Told]) -> Iterator[Problem]:
+    """Paths, hosts, users, addresses and serials in an artifact."""
+    for artifact in sources.artifacts.values():
+        yield from privacy.private_data(artifact)
+
+
+def source_mismatch(sources: Sources, _: Mapping[str, Told]) -> Iterator[Problem]:
+    """Measured sources that no commit holds; warns where another does, or none could be asked."""
+    for artifact in sources.artifacts.values():
+        for run in artifact.runs.values():
+            answer = held(sources, artifact, run)
+            if answer.held in _MISMATCHES:
+                message = f"run {run.id}: {answer.explanation}"
+                found = Problem(artifact.path, 0, 0, "source-mismatch", message, answer.hint)
+                yield found.weighing(_MISMATCHES[answer.held])
+
+
+_MISMATCHES = {
+    history.Held.NO: Severity.ERROR,
+    history.Held.ELSEWHERE: Severity.WARNING,
+    history.Held.UNASKED: Severity.WARNING,
+}
+
+
+def held(sources: Sources, artifact: Artifact, run: Run) -> history.Answer:
+    """What history says of the sources of a run."""
+    blobs = run.raw.get("sources", {}).get("files", {})
+    return history.holds(sources.config.root, artifact.commit, blobs)
