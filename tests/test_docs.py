@@ -48,7 +48,7 @@ def parse(words):
     """Let the program read its arguments without doing anything; UsageError if it cannot."""
     program, verb, *rest = words
     command = PROGRAMS[program].commands[verb]
-    parser = command.make_parser(click.Context(command, info_name=verb))
+    parser = command.make_parser(click.Context(command, info_name=verb, **command.context_settings))
     return parser.parse_args(list(rest))
 
 

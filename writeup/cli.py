@@ -19,6 +19,8 @@ from writeup.errors import Problem, Problems, Severity, WriteupError
 FINDINGS = 1
 USAGE = 2
 
+# Given to every command, so that each has them however it is called.
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _FORMATS = ("text", "github", "json")
 
 
@@ -61,7 +63,7 @@ def _failing_clearly(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.group(
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=_SETTINGS,
     epilog="Exit codes: 0 fine, 1 findings, 2 usage. NO_COLOR is respected.",
 )
 @click.version_option(package_name="writeup", prog_name="writeup")
@@ -69,7 +71,7 @@ def main() -> None:
     """Render recorded measurements as pages whose every number can be followed back."""
 
 
-@main.command()
+@main.command(context_settings=_SETTINGS)
 @_root_option
 @_format_option
 @click.option("--out", type=click.Path(path_type=Path), help="Publish here, not in `site`.")
@@ -95,7 +97,7 @@ def build(
         click.echo(f"{site.summary} -> {_shown(target)}", err=True)
 
 
-@main.command()
+@main.command(context_settings=_SETTINGS)
 @_root_option
 @_format_option
 @click.option("-q", "--quiet", is_flag=True, help="Print problems only.")
@@ -110,7 +112,7 @@ def check(root: Path, form: str, quiet: bool) -> None:
         click.echo(site.summary, err=True)
 
 
-@main.command()
+@main.command(context_settings=_SETTINGS)
 @_root_option
 @click.argument("subject")
 @_failing_clearly
@@ -125,7 +127,7 @@ def new(root: Path, subject: str) -> None:
     click.echo(scaffold.next_steps(project.root, files), err=True)
 
 
-@main.command()
+@main.command(context_settings=_SETTINGS)
 @click.argument("what", required=False)
 @_root_option
 @_failing_clearly
@@ -147,7 +149,7 @@ def explain(what: str | None, root: Path) -> None:
         click.echo(building.explained(building.configuration(root), what))
 
 
-@main.command()
+@main.command(context_settings=_SETTINGS)
 @_format_option
 @click.argument("site", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("-q", "--quiet", is_flag=True, help="Print problems only.")
