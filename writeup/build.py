@@ -129,7 +129,9 @@ def _names(sources: Sources, told: Mapping[str, Told]) -> dict[str, Names]:
         names[addresses.result(commit)] = naming.of_record([artifact])
     for subject, each in told.items():
         cited = {row.artifact.commit: row.artifact for row in each.focus or each.record}
-        names[addresses.story(subject)] = naming.of_record(cited.values())
+        words = [word for artifact in cited.values() for word in naming.words(artifact)]
+        words += naming.of_plan(each.story) if each.blank else ()
+        names[addresses.story(subject)] = Names(words)
     return names
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from writeup.document import Story
 from writeup.numerals import Names
 from writeup.result import Artifact, Case, Run
 from writeup.strict import Json
@@ -49,6 +50,17 @@ def glossary(configured: Mapping[str, str]) -> Mapping[str, str]:
 def of_record(artifacts: Iterable[Artifact]) -> Names:
     """The names of these artifacts."""
     return Names(word for artifact in artifacts for word in words(artifact))
+
+
+def of_plan(story: Story) -> Iterator[str]:
+    """The ids that a blank story cites: nothing is measured yet that could name them."""
+    for placed in story.citations:
+        for name in ("variant", "over", "other"):
+            word = getattr(placed.citation, name, None)
+            if word is not None:
+                yield word.text
+        facets = getattr(placed.citation, "facets", None)
+        yield from (word.text for word in facets.words) if facets else ()
 
 
 def words(artifact: Artifact) -> Iterator[str]:

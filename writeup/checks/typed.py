@@ -41,6 +41,7 @@ def typed_numbers(sources: Sources, told: Mapping[str, Told]) -> Iterator[Proble
     for each in told.values():
         artifacts = {row.artifact.commit: row.artifact for row in each.focus or each.record}
         words = [word for a in artifacts.values() for word in naming.words(a)]
+        words += naming.of_plan(each.story) if each.blank else ()
         names = Names([*terms, *words])
         for run in text_runs(each.story):
             for found in numerals.typed(run.text, names):
