@@ -77,7 +77,7 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
     finished = finish.finish(
         {**rendered.pages, **rendered.assets, **composed.files},
         names=_names(sources, told),
-        glossary=Names(naming.glossary(project.glossary)),
+        glossary=Names(naming.glossary(project.glossary, sources.stories.values())),
         registry=rendered.evidence,
         placed=composed.places,
     )
@@ -129,9 +129,7 @@ def _names(sources: Sources, told: Mapping[str, Told]) -> dict[str, Names]:
         names[addresses.result(commit)] = naming.of_record([artifact])
     for subject, each in told.items():
         cited = {row.artifact.commit: row.artifact for row in each.focus or each.record}
-        words = [word for artifact in cited.values() for word in naming.words(artifact)]
-        words += naming.of_plan(each.story) if each.blank else ()
-        names[addresses.story(subject)] = Names(words)
+        names[addresses.story(subject)] = naming.of_record(cited.values())
     return names
 
 

@@ -332,13 +332,14 @@ def _literals(sources: Sources, told: Mapping[str, Told]) -> views.Literals:
         for subject, each in told.items()
         for literal in each.story.literals
     ]
+    terms = naming.glossary(sources.config.glossary, sources.stories.values())
     return views.Literals(
         title="Digits that are no results",
         description="Every digit on this site that is not measured, and why it stands there.",
         literals=tuple(literals),
         names=tuple(
             views.Literal(views.Code(derive.term(word)), reason)
-            for word, reason in sorted(naming.glossary(sources.config.glossary).items())
+            for word, reason in sorted(terms.items())
         ),
         blind_spots=_BLIND_SPOTS,
     )

@@ -23,6 +23,9 @@ from writeup.places import Places, Run
 PARTS = ("problem", "roofline", "steps", "result")
 """The four parts of a story: its headings of the second level, in this order."""
 
+BLANK = "blank"
+"""The status of a story that has not been measured."""
+
 _BAD_STORY = "bad-story"
 _BAD_CITATION = "unknown-citation"
 _BAD_NUMBER = "typed-number"

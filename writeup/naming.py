@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from writeup.document import Story
+from writeup.document import BLANK, Story
 from writeup.numerals import Names
 from writeup.result import Artifact, Case, Run
 from writeup.strict import Json
@@ -42,18 +42,23 @@ TERMS: Mapping[str, str] = {
 }
 
 
-def glossary(configured: Mapping[str, str]) -> Mapping[str, str]:
-    """Every term with its reason: the field's, then the project's own."""
-    return {**TERMS, **configured}
+def glossary(configured: Mapping[str, str], stories: Iterable[Story]) -> Mapping[str, str]:
+    """Every term with its reason: the field's, the project's own, and ids that are planned.
+
+    A blank story cites ids that no record names yet; they are listed until one does.
+    """
+    planned = {
+        word: "an id that a story plans to measure"
+        for story in stories
+        if story.front.status == BLANK
+        for word in _cited(story)
+        if any(character.isdigit() for character in word)
+    }
+    return {**planned, **TERMS, **configured}
 
 
-def of_record(artifacts: Iterable[Artifact]) -> Names:
-    """The names of these artifacts."""
-    return Names(word for artifact in artifacts for word in words(artifact))
-
-
-def of_plan(story: Story) -> Iterator[str]:
-    """The ids that a blank story cites: nothing is measured yet that could name them."""
+def _cited(story: Story) -> Iterator[str]:
+    """The words of a story's citations that are ids."""
     for placed in story.citations:
         for name in ("variant", "over", "other"):
             word = getattr(placed.citation, name, None)
@@ -61,6 +66,11 @@ def of_plan(story: Story) -> Iterator[str]:
                 yield word.text
         facets = getattr(placed.citation, "facets", None)
         yield from (word.text for word in facets.words) if facets else ()
+
+
+def of_record(artifacts: Iterable[Artifact]) -> Names:
+    """The names of these artifacts."""
+    return Names(word for artifact in artifacts for word in words(artifact))
 
 
 def words(artifact: Artifact) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from writeup import answers, definition, derive, sentences, source
-from writeup.document import Placed, Story
+from writeup.document import BLANK, Placed, Story
 from writeup.errors import Problem
 from writeup.language import (
     Block,
@@ -33,7 +33,7 @@ from writeup.language import (
 from writeup.selection import Miss, Row, Wanted, narrowed, one, rows
 from writeup.sentences import Comparison
 from writeup.sources import Sources
-from writeup.told import AMBIGUOUS, BLANK, UNKNOWN, Resolved, Scene, Told, scene
+from writeup.told import AMBIGUOUS, UNKNOWN, Resolved, Scene, Told, scene
 from writeup.views import Code as CodeWords
 from writeup.views import CodeBlock, DiffBlock, Listing, Words
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from writeup.document import Front, Placed, Story
+from writeup.document import BLANK, Front, Placed, Story
 from writeup.errors import Problem
 from writeup.result import Artifact, Case, Run
 from writeup.selection import Miss, Row, one
@@ -13,7 +13,6 @@ from writeup.sentences import Comparison
 from writeup.strict import Json
 from writeup.views import CodeBlock, DiffBlock, Words
 
-BLANK = "blank"
 UNKNOWN = "unknown-citation"
 AMBIGUOUS = "ambiguous-citation"
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.worlds import COMMIT, RUN, minimal_artifact
 from writeup import naming, result
+from writeup.document import parse_story
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,16 @@ def test_every_term_has_its_reason():
 
 
 def test_a_project_adds_terms_and_may_reword_ours():
-    found = naming.glossary({"ResNet-50": "a network", "L2": "the last level of cache"})
+    found = naming.glossary({"ResNet-50": "a network", "L2": "the last level of cache"}, [])
     assert found["ResNet-50"] == "a network"
     assert found["L2"] == "the last level of cache"
     assert found["float32"] == naming.TERMS["float32"]
+
+
+def test_ids_that_a_blank_story_cites_are_listed_until_a_record_names_them():
+    text = '+++\ntitle = "t"\nstatus = "blank"\n+++\n\n{{ bn64.time @ w4096 }} and {{ a.time }}\n'
+    blank = parse_story(text, "kernels/a/story.md")
+    told = parse_story(text.replace('status = "blank"\n', ""), "kernels/a/story.md")
+    planned = set(naming.glossary({}, [blank])) - set(naming.glossary({}, []))
+    assert planned == {"bn64", "w4096"}
+    assert naming.glossary({}, [told]) == naming.glossary({}, [])

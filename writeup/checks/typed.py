@@ -37,11 +37,10 @@ _VARIANT_PROSE = ("what", "idea", "backend", "rounding")
 
 def typed_numbers(sources: Sources, told: Mapping[str, Told]) -> Iterator[Problem]:
     """Numerals in stories, where they stand; the finished pages are looked at again."""
-    terms = naming.glossary(sources.config.glossary)
+    terms = naming.glossary(sources.config.glossary, sources.stories.values())
     for each in told.values():
         artifacts = {row.artifact.commit: row.artifact for row in each.focus or each.record}
         words = [word for a in artifacts.values() for word in naming.words(a)]
-        words += naming.of_plan(each.story) if each.blank else ()
         names = Names([*terms, *words])
         for run in text_runs(each.story):
             for found in numerals.typed(run.text, names):
@@ -51,7 +50,7 @@ def typed_numbers(sources: Sources, told: Mapping[str, Told]) -> Iterator[Proble
 
 def typed_numbers_of_records(sources: Sources, _: Mapping[str, Told]) -> Iterator[Problem]:
     """Numerals in the free words of an artifact."""
-    terms = naming.glossary(sources.config.glossary)
+    terms = naming.glossary(sources.config.glossary, sources.stories.values())
     for artifact in sources.artifacts.values():
         names = Names([*terms, *naming.words(artifact)])
         for where, text in prose(artifact):
