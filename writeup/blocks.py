@@ -125,15 +125,21 @@ def roofline(scene: Scene) -> views.RooflineBlock:
     reach: list[views.Piece] = [
         "The ridge lies at ", ridge, ", and the compulsory work of ",
         exhibits.named(artifact, scene.case.id), " has ", intensity,
-        f": the {bound} ceiling binds. It allows ",
+        f": of these two ceilings that of {bound} is the lower one here. It allows ",
         derive.attainable(scene.case, above.compute, above.memory),
         ", which is ", floor, " for this case.",
     ]  # fmt: skip
     if copy is not None:
         reach += [
-            " A copy of the same bytes, timed in the same rounds, takes ",
+            (
+                " A copy of the same bytes, timed in the same rounds and obtaining its output as "
+                "they do, takes "
+            ),
             derive.time(copy),
-            ": that is what a kernel of one read and one write should reach.",
+            (
+                ": a kernel that reads once and writes once can be held against it, unless it "
+                "obtains its output otherwise."
+            ),
         ]
     return views.RooflineBlock(
         id="roofline-block",
@@ -227,7 +233,7 @@ def _rung(scene: Scene, row: Row) -> views.Rung:
         role=views.Role(variant.role),
         idea=str(variant.raw.get("idea") or variant.raw.get("what", "")),
         status=exhibits.status(scene.artifact, variant),
-        lever=str(variant.raw.get("lever", "")),
+        lever=str(variant.raw.get("lever", "")).replace("none", ""),
         parent=exhibits.named(scene.artifact, variant.parent) if variant.parent else "",
         before=exhibits.time(before) if before else None,
         time=exhibits.time(row) if timed else None,

@@ -48,6 +48,8 @@ def weighed(problems: Iterable[Problem], config: Config) -> tuple[Problem, ...]:
 RULES: tuple[Rule, ...] = (
     typed.typed_numbers,
     typed.typed_numbers_of_records,
+    typed.figures_in_facts,
+    typed.literals,
     comparisons.unnamed_baselines,
     comparisons.incomparable,
     comparisons.unresolved_claims,

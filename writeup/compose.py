@@ -19,6 +19,7 @@ from writeup import (
     source,
     views,
 )
+from writeup.config import Config
 from writeup.document import Literal, Placed
 from writeup.language import Block
 from writeup.result import Artifact
@@ -41,6 +42,10 @@ _BLIND_SPOTS: tuple[views.Words, ...] = (
     (
         "A comparison made by order alone, as in a sentence that only names two variants, is found "
         "where a comparative stands beside a name, not where it is implied."
+    ),
+    (
+        "Where a mark stands in a figure: its figures are checked against the samples, its place "
+        "on the axes is drawn from them and not checked again."
     ),
     "An artifact forged by hand is consistent with itself; measuring again is what finds it.",
 )
@@ -201,6 +206,8 @@ def _card(subject: str, each: Told) -> views.Card:
             exhibits.named(scene.artifact, scene.case.id),
             ", ",
             exhibits.named(scene.artifact, scene.mode),
+            "; ",
+            *exhibits.reach(scene.headline, scene.baseline),
         ),
     )
 
@@ -233,6 +240,8 @@ def _story(each: Told) -> views.Story:
     if each.blank:
         text = "Nothing of this story has been measured yet: it is a plan."
         notices.append(views.Notice(text, views.Tone.BLANK))
+    if scene is not None:
+        notices += exhibits.drifts(scene.artifact, scene.run)
     return views.Story(
         path=addresses.story(each.subject),
         title=_plain_title(each),
@@ -265,6 +274,7 @@ def _story_facts(each: Told) -> tuple[views.Fact, ...]:
         views.Fact("measured", derive.date(artifact, run.pointer + "/started", "start")),
         views.Fact("commit", views.Code(derive.short(artifact.commit))),
         views.Fact("baseline", exhibits.named(artifact, scene.baseline.variant.id)),
+        views.Fact("headline", exhibits.reach(scene.headline, scene.baseline)),
     )
 
 
@@ -335,14 +345,27 @@ def _literals(sources: Sources, told: Mapping[str, Told]) -> views.Literals:
     terms = naming.glossary(sources.config.glossary, sources.stories.values())
     return views.Literals(
         title="Digits that are no results",
-        description="Every digit on this site that is not measured, and why it stands there.",
+        description="Digits that an author typed for a reason, and names that hold digits. "
+        "Versions, seeds and predictions come from the record; ticks and counters from the "
+        "generator.",
         literals=tuple(literals),
         names=tuple(
             views.Literal(views.Code(derive.term(word)), reason)
             for word, reason in sorted(terms.items())
         ),
-        blind_spots=_BLIND_SPOTS,
+        blind_spots=(*_BLIND_SPOTS, *_silenced(sources.config)),
     )
+
+
+def _silenced(config: Config) -> Iterator[views.Words]:
+    """Rules that the project's configuration lowers or ignores, with its reasons."""
+    for ignore in config.ignore:
+        yield (
+            "The rule ", views.Code(ignore.rule), " is ignored at ", views.Code(ignore.path),
+            f": {ignore.reason}",
+        )  # fmt: skip
+    for rule, weight in sorted(config.severity.items()):
+        yield ("The rule ", views.Code(rule), f" is told as {weight} here.")
 
 
 def _method() -> views.Method:

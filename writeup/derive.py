@@ -186,7 +186,7 @@ def of_ceiling(row: Row, memory: Ceiling) -> Evidence:
 
 def of_attainable(row: Row, compute: Ceiling, memory: Ceiling) -> Evidence:
     """The share of what both ceilings allow at the work's intensity."""
-    bound = _allowed(row.case, compute, memory)
+    bound = _allowed(row.case, compute, memory).value
     found = _over(roofline.throughput(row.case.work, row.taken), bound)
     label = f"share of the attainable rate reached by {_name(row)}, {_where(row)}"
     at = (row.address, compute.address, memory.address)
@@ -219,7 +219,7 @@ def probe(of: Ceiling, name: str) -> Evidence:
 def ridge(compute: Ceiling, memory: Ceiling) -> Evidence:
     """The intensity at which both ceilings bind alike."""
     at = (compute.address, memory.address)
-    found = Quantity(roofline.ridge(compute, memory).value, "flop/byte")
+    found = roofline.ridge(compute, memory)
     return _shown("ridge", at, (), found, None, label="ridge point of both ceilings")
 
 
@@ -238,14 +238,14 @@ def intensity(case: Case, variant: Variant | None = None) -> Evidence:
 def attainable(case: Case, compute: Ceiling, memory: Ceiling) -> Evidence:
     """The rate that both ceilings allow at the case's intensity."""
     at = (case.address, compute.address, memory.address)
-    found = Quantity(_allowed(case, compute, memory), "flop/s")
+    found = _allowed(case, compute, memory)
     return _shown("attainable", at, (), found, None, label=f"attainable rate of {case.key}")
 
 
 def floor(case: Case, compute: Ceiling, memory: Ceiling) -> Evidence:
     """The shortest time that both ceilings allow for the case's work."""
     at = (case.address, compute.address, memory.address)
-    found = Quantity(roofline.shortest(case.work, compute, memory).value, "s")
+    found = roofline.shortest(case.work, compute, memory)
     return _shown("floor", at, (), found, None, label=f"shortest attainable time of {case.key}")
 
 
@@ -283,6 +283,14 @@ def sampled(artifact: Artifact, where: str, label: str = "") -> Evidence:
     found = stats.estimate(held["samples"])
     shown = Quantity(found.value, held["unit"], found.low, found.high)
     return _shown("sampled", (f"{artifact.commit}#{where}",), (), shown, None, label=label)
+
+
+def drift(artifact: Artifact, start: str, end: str, label: str = "") -> Evidence:
+    """How far a calibration at the end of a run lies from that at its start, as percent."""
+    first, last = (stats.estimate(artifact.at(where)["samples"]).value for where in (start, end))
+    found = Quantity(abs(last / first - 1), "%")
+    at = (f"{artifact.commit}#{start}", f"{artifact.commit}#{end}")
+    return _shown("drift", at, (), found, None, label=label)
 
 
 def shape(artifact: Artifact, where: str, label: str = "") -> Evidence:
@@ -444,9 +452,9 @@ def _own_work(variant: Variant) -> Mapping[str, Json] | None:
     return variant.raw.get("work")
 
 
-def _allowed(case: Case, compute: Ceiling, memory: Ceiling) -> float:
+def _allowed(case: Case, compute: Ceiling, memory: Ceiling) -> Quantity:
     """The rate in flop/s that both ceilings allow for a case's work."""
-    return roofline.attainable(roofline.intensity(case.work).value, compute, memory).value
+    return roofline.attainable(roofline.intensity(case.work).value, compute, memory)
 
 
 def _name(row: Row) -> str:

@@ -68,6 +68,7 @@ def page(
             _download("samples.csv", f"{folder}/samples.csv", "all samples as a table", samples),
         ),
         cited_by=tuple(cited_by),
+        notices=tuple(n for run in artifact.runs.values() for n in exhibits.drifts(artifact, run)),
     )
 
 
@@ -399,7 +400,7 @@ def _mode(artifact: Artifact, run: Run, case: Case, mode: str) -> views.ModeSect
     what = ", ".join(str(settings[k]) for k in ("cache", "regime") if k in settings)
     twins: views.Words = ""
     if pair is not None:
-        twins = ("the A/A twins differ by ", *_twin_words(pair))
+        twins = ("the A/A twins, one to the other: ", *_twin_words(pair))
     return views.ModeSection(
         id=f"{run.id}/{case.key}/{mode}",
         title=(exhibits.named(artifact, case.id), ", ", exhibits.named(artifact, mode)),

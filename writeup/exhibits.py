@@ -9,6 +9,7 @@ from writeup.result import Artifact, Ceiling, Run, Variant
 from writeup.selection import Row
 from writeup.sentences import told_verdict
 from writeup.stats import Verdict
+from writeup.strict import pointer
 
 _TONES = {
     Verdict.FASTER: views.Tone.FASTER,
@@ -87,3 +88,67 @@ def commands(row: Row) -> tuple[views.Words, ...]:
     checkout = ("git checkout ", derive.name(commit, commit))
     again = derive.command(row.artifact, row.run.pointer + "/command", "command")
     return (checkout, again)
+
+
+# Beyond this a run was not made on one machine in one state.
+_STEADY = 0.01
+
+
+def drifts(artifact: Artifact, run: Run) -> tuple[views.Notice, ...]:
+    """A notice for each calibration that came out otherwise at the end than at the start."""
+    held = run.raw.get("controls", {}).get("calibration", {})
+    where = run.pointer + pointer("controls", "calibration")
+    found = []
+    for name in held:
+        kind, _, when = name.rpartition("-")
+        end = f"{kind}-end"
+        if when != "start" or end not in held:
+            continue
+        start_at, end_at = where + pointer(name), where + pointer(end)
+        drift = derive.drift(artifact, start_at, end_at, f"drift of the {kind}")
+        if isinstance(drift.value, float) and drift.value > _STEADY:
+            words = (
+                f"The machine drifted: the calibration {kind} took ",
+                derive.sampled(artifact, start_at, f"{kind} at the start"),
+                " at the start of the run and ",
+                derive.sampled(artifact, end_at, f"{kind} at the end"),
+                " at its end, a difference of ",
+                drift,
+                ". Ratios are of neighbouring samples and share it; times and ceilings do not.",
+            )
+            found.append(views.Notice(words))
+    return tuple(found)
+
+
+def reach(headline: Row, baseline: Row) -> tuple[views.Piece, ...]:
+    """On how many of the measured cases and modes a headline holds, and on how many it flips."""
+    verdict = derive.judgement(headline, baseline).verdict
+    run, artifact = headline.run, headline.artifact
+    holds: list[str] = []
+    others: list[str] = []
+    for case in run.cases.values():
+        if case.subject != headline.case.subject:
+            continue
+        for mode in case.modes:
+            pair = [
+                Row(
+                    artifact,
+                    run,
+                    case,
+                    case.variants[side.variant.id],
+                    case.variants[side.variant.id].timings.get(mode),
+                )
+                for side in (headline, baseline)
+                if side.variant.id in case.variants
+            ]
+            both = len(pair) == len((headline, baseline)) and all(row.timing for row in pair)
+            same = both and derive.judgement(pair[0], pair[1]).verdict is verdict
+            (holds if same else others).append(pair[0].address if pair else case.address)
+    words: list[views.Piece] = [
+        "this holds on ",
+        derive.count(holds, "cases and modes where the headline holds"),
+        " of ",
+        derive.count([*holds, *others], "cases and modes measured"),
+        " measured cases and modes",
+    ]
+    return tuple(words)

@@ -34,6 +34,9 @@ class _Reader:
         if not path.resolve().is_relative_to(self.root):
             self.problems.append(Problem(name, 0, 0, rule, "the file lies outside the project"))
             return None
+        if not path.is_file():
+            self.problems.append(Problem(name, 0, 0, rule, "this is no regular file"))
+            return None
         try:
             content = path.read_bytes()
         except OSError as error:

@@ -37,7 +37,8 @@ _CHAPTERS: tuple[tuple[str, str, tuple[Words, ...]], ...] = (
                 "anew "
                 "for every round from the recorded seed, so that they share one state of the "
                 "machine: "
-                "what drifts, drifts for all of them. No sample is dropped."
+                "what drifts, drifts for all of them. No sample of a finished block is dropped; a "
+                "block that was lost or throttled counts as a whole or not at all."
             ),
             (
                 "A mode says what one sample holds and is part of what a measurement is. In a cold "
@@ -138,9 +139,10 @@ _CHAPTERS: tuple[tuple[str, str, tuple[Words, ...]], ...] = (
             (
                 "Work is counted, not measured: each input once, each output once, and the "
                 "operations "
-                "by the convention that the record prints. What lies above its matched copy by "
-                "more "
-                "than its band had its bytes miscounted, or found them in a cache."
+                "by the convention that the record prints. What lies above the matched copy "
+                "and above the memory ceiling by more than the bands had its bytes miscounted, or "
+                "found them in a cache, and stops the build. Above the copy alone is a variant "
+                "that obtains its output otherwise than the copy does."
             ),
         ),
     ),

@@ -96,6 +96,8 @@ _NUMBER = (
 )
 _OFTEN = "the as of that this these those its their our what again less more faster slower".split()
 
+_FRACTION = "(?:third|quarter|fifth|tenth|hundredth|thousandth)"
+
 _MULTIPLE = re.compile(
     _BEGIN
     + _any(
@@ -109,18 +111,20 @@ _MULTIPLE = re.compile(
             rf"half{_GAP}{_any([*_OFTEN, 'an?'])}",
             rf"(?:by|in|to|than|an?){_GAP}half(?!-)",
             rf"{_NUMBER}{_GAP}{_PART}(?!-)",
-            rf"factors?{_GAP}of{_GAP}{_NUMBER}",
-            rf"an?{_GAP}(?:third|quarter|fifth|tenth|hundredth|thousandth){_GAP}{_any(_OFTEN)}",
+            r"trebl(?:es|ed|e|ing)",
+            rf"(?:factors?|speed-?ups?|ratios?){_GAP}(?:of|between){_GAP}{_NUMBER}",
+            rf"(?:by|of|to){_GAP}an?{_GAP}{_FRACTION}(?!-)",
+            rf"an?{_GAP}{_FRACTION}{_GAP}{_any([*_OFTEN, 'off'])}",
+            rf"{_NUMBER}{_GAP}(?:in|out{_GAP}of){_GAP}(?:an?{_GAP})?{_NUMBER}",
         )
     )
     + _END
 )
-_COUNT = re.compile(
-    _BEGIN
-    + rf"{_NUMBER}(?:{_GAP}of)?(?:{_GAP})?"
-    + _any(re.escape(u) if u in "×%‰" else u.replace("+", _GAP) for u in _UNITS)
-    + _END
-)
+_UNIT = _any(re.escape(u) if u in "×%‰" else u.replace("+", _GAP) for u in _UNITS)
+_COUNT = re.compile(_BEGIN + rf"{_NUMBER}(?:{_GAP}of)?(?:{_GAP})?" + _UNIT + _END, re.IGNORECASE)
+# What makes a figure of the digits before it, and a ratio of the name that ends in them.
+_UNIT_AFTER = re.compile(rf"(?:{_GAP})?{_UNIT}{_END}", re.IGNORECASE)
+_RATIO_AFTER = re.compile(rf"(?:{_GAP})?(?:times|fold|x|×|%|percent){_END}", re.IGNORECASE)
 
 
 def numerals(text: str) -> Iterator[Found]:
@@ -138,10 +142,42 @@ def numerals(text: str) -> Iterator[Found]:
             end = numeral.end
 
 
+def figures(text: str, *, ratios_only: bool = False) -> list[Found]:
+    """The numerals of `text` that read as a result: multiples, counts, digits before a unit.
+
+    For texts that may hold digits of other kinds, such as code. With ratios_only, digits
+    before times, fold, × or % alone, for names that carry a capacity ("80GB").
+    """
+    after = _RATIO_AFTER if ratios_only else _UNIT_AFTER
+    found = []
+    for numeral in numerals(text):
+        behind = after.match(text, numeral.end)
+        if numeral.kind is not Kind.DIGIT:
+            if not ratios_only or numeral.kind is Kind.MULTIPLE:
+                found.append(numeral)
+        elif behind is not None:
+            found.append(
+                Found(numeral.start, behind.end(), text[numeral.start : behind.end()], Kind.COUNT)
+            )
+    return found
+
+
 def typed(text: str, names: Names) -> list[Found]:
-    """The numerals of `text` outside of names."""
+    """The numerals of `text` outside of names; a name's digits before "times" are a numeral."""
+    covers = names.cover(text)
+    ratios = []
+    for cover in covers:
+        behind = _RATIO_AFTER.match(text, cover.end)
+        if behind is not None and _is_numeric(text[cover.end - 1]):
+            ratios.append(
+                Found(cover.start, behind.end(), text[cover.start : behind.end()], Kind.COUNT)
+            )
+    return sorted([*ratios, *_outside(text, covers)])
+
+
+def _outside(text: str, covers: Iterable[Cover]) -> list[Found]:
     masked = list(text)
-    for cover in names.cover(text):
+    for cover in covers:
         # An object replacement: neither a letter nor a blank, so nothing joins across it.
         masked[cover.start : cover.end] = "\ufffc" * (cover.end - cover.start)
     return [

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -344,28 +343,62 @@ def _intensity(entry: Entry, records: Records) -> Derived:
     return _value(Quantity(_intensity_of(holder(address)["work"]), "flop/byte"), entry)
 
 
+def _both(compute: str, memory: str, records: Records) -> tuple[Quantity, Quantity]:
+    """A compute and a memory ceiling; they meet only in one run and one regime."""
+    held = [records.run(each)["ceilings"][each.split("/")[3]] for each in (compute, memory)]
+    if [each["resource"] for each in held] != ["compute", "memory"]:
+        raise UnderivableError("it needs a compute ceiling and a memory ceiling, in this order")
+    if compute.split("/")[:2] != memory.split("/")[:2]:
+        raise UnderivableError("its ceilings are of different runs")
+    if held[0].get("regime") != held[1].get("regime"):
+        raise UnderivableError("its ceilings are of different regimes")
+    return _ceiling_at(compute, records), _ceiling_at(memory, records)
+
+
+def _corners(
+    compute: Quantity, memory: Quantity, unit: str, figure: Callable[[float, float], float]
+) -> Quantity:
+    """A figure of two rates, its band over every pair of their ends; none where one has none.
+
+    Each figure here rises or falls with each of the rates, so its extremes lie at the ends.
+    """
+    value = figure(compute.value, memory.value)
+    ends = [(each.low, each.high) for each in (compute, memory)]
+    figures = [
+        figure(over, under)
+        for over in ends[0]
+        for under in ends[1]
+        if over is not None and under is not None
+    ]
+    if len(figures) < len(ends[0]) * len(ends[1]):
+        return Quantity(value, unit)
+    return Quantity(value, unit, min(figures), max(figures))
+
+
 def _ridge(entry: Entry, records: Records) -> Derived:
-    compute, memory = (_ceiling_at(address, records) for address in entry.at)
-    return _value(Quantity(compute.value / memory.value, "flop/byte"), entry)
+    compute, memory = _both(*entry.at, records)
+    return _value(_corners(compute, memory, "flop/byte", lambda c, m: c / m), entry)
 
 
-def _attainable_at(case: str, compute: str, memory: str, records: Records) -> float:
+def _attainable_at(case: str, compute: str, memory: str, records: Records) -> Quantity:
     """The lower of the compute ceiling and intensity by memory ceiling, in flop/s."""
     slope = _intensity_of(records.case(case)["work"])
-    return min(_ceiling_at(compute, records).value, slope * _ceiling_at(memory, records).value)
+    over, under = _both(compute, memory, records)
+    return _corners(over, under, "flop/s", lambda c, m: min(c, slope * m))
 
 
 def _attainable(entry: Entry, records: Records) -> Derived:
     case, compute, memory = entry.at
-    return _value(Quantity(_attainable_at(case, compute, memory, records), "flop/s"), entry)
+    return _value(_attainable_at(case, compute, memory, records), entry)
 
 
 def _floor(entry: Entry, records: Records) -> Derived:
+    """The longer of the times that the compute and the memory ceiling ask for."""
     case, compute, memory = entry.at
     work = records.case(case)["work"]
-    by_compute = _amount(work, "flops") / _ceiling_at(compute, records).value
-    by_memory = _amount(work, "bytes") / _ceiling_at(memory, records).value
-    return _value(Quantity(max(by_compute, by_memory), "s"), entry)
+    flops, moved = _amount(work, "flops"), _amount(work, "bytes")
+    over, under = _both(compute, memory, records)
+    return _value(_corners(over, under, "s", lambda c, m: max(flops / c, moved / m)), entry)
 
 
 def _scaled(quantity: Quantity, factor: float) -> Quantity:
@@ -394,7 +427,7 @@ def _fraction(entry: Entry, records: Records) -> Derived:
         bound = _ceiling_at(entry.at[1], records).value
         return _value(_scaled(_rate(_amount(work, "bytes"), spent, "byte/s"), 1 / bound), entry)
     if of == "attainable":
-        bound = _attainable_at(address, entry.at[1], entry.at[2], records)
+        bound = _attainable_at(address, entry.at[1], entry.at[2], records).value
         return _value(_scaled(_rate(_amount(work, "flops"), spent, "flop/s"), 1 / bound), entry)
     raise UnderivableError(f"nothing is known of a fraction of '{of}'")
 
@@ -423,6 +456,18 @@ def _sampled(entry: Entry, records: Records) -> Derived:
     """The estimate of samples by process that stand beside their unit."""
     held = records.pointed(entry.at[0])
     return _value(_of_estimate(stats.estimate(held["samples"]), held["unit"]), entry)
+
+
+def _drift(entry: Entry, records: Records) -> Derived:
+    """How far the device moved between the calibrations before and after a run."""
+    start, end = entry.at
+    if not start.endswith("-start") or end != start.removesuffix("-start") + "-end":
+        raise UnderivableError("it needs a calibration at the start and the same at the end")
+    before, after = records.pointed(start), records.pointed(end)
+    if before["unit"] != after["unit"]:
+        raise UnderivableError("its calibrations are in different units")
+    medians = [stats.estimate(each["samples"]).value for each in (before, after)]
+    return _value(Quantity(abs(medians[1] / medians[0] - 1), "%"), entry)
 
 
 def _shape(entry: Entry, records: Records) -> Derived:
@@ -456,42 +501,95 @@ def _count(entry: Entry, records: Records) -> Derived:
     return _value(Quantity(len(entry.at), "1"), entry)
 
 
-def _words(value: Any, key: str = "") -> Iterator[str]:
-    """Every key and string of raw JSON, and every string behind its key ("torch 2.13.0")."""
-    if isinstance(value, str):
-        yield value
-        yield f"{key} {value}"
-    elif isinstance(value, dict):
+def _keys(value: Any) -> Iterator[str]:
+    """Every key of raw JSON, at whatever depth."""
+    if isinstance(value, dict):
         for name, item in value.items():
             yield name
-            yield from _words(item, name)
+            yield from _keys(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _words(item)
+            yield from _keys(item)
+
+
+# By the part of a record that holds them: the strings there that name a thing. All others
+# are prose, and what prose says is no name because it was written down once.
+_NAMING = {
+    "environment/device": ("kind", "name", "compute_capability"),
+    "environment/host": ("cpu", "os", "libc", "compiler"),
+    "timer": ("name",),
+    "ceilings/*": ("resource", "level", "dtype", "regime"),
+    "cases/*": ("subject", "id", "dtype", "layout"),
+    "cases/*/rounds/*": ("mode", "regime", "cache"),
+    "cases/*/variants/*": ("control", "parent", "twin_of", "file", "function"),
+    "cases/*/variants/*/reason": ("code",),
+    "cases/*/variants/*/resources": ("target",),
+    "experiments/*/mistakes/*": ("file", "passes", "fails"),
+}
+
+
+def _held(value: Any, path: str) -> Iterator[Any]:
+    """What lies at a path below raw JSON; a step `*` is every member."""
+    step, _, rest = path.partition("/")
+    found = [value]
+    if step == "*":
+        found = list(value.values())
+    elif step:
+        found = [value[step]] if step in value else []
+    for each in found:
+        yield from _held(each, rest) if rest else [each]
+
+
+def _names(raw: Any) -> Iterator[str]:
+    """What a record names: its keys, its ids, its devices, files, and versions of software."""
+    yield raw["commit"]
+    yield from _keys(raw["runs"])
+    for run in raw["runs"].values():
+        for path, fields in _NAMING.items():
+            for holder in _held(run, path):
+                yield from (str(holder[name]) for name in fields if name in holder)
+        for files in _held(run, "sources/files"):
+            yield from (path.rpartition("/")[2] for path in files)
+        for path in ("environment/software", "sources/distributions"):
+            for versions in _held(run, path):
+                yield from (f"{name} {version}" for name, version in versions.items())
+        for file in _held(run, "cases/*/variants/*/file"):
+            yield file.rpartition("/")[2]
 
 
 def _name(entry: Entry, records: Records) -> Derived:
-    """A name stands in the record as it is, or as a whole word of a longer name."""
+    """A name of the record, as it is written there; one without digits in capitals too."""
     name = entry.args[0]
-    commits = [entry.at[0]] if entry.at else sorted(records.artifacts)
-    blanks = r"\s+".join(map(re.escape, name.split()))
-    flags = re.NOFLAG if any(each.isdigit() for each in name) else re.IGNORECASE
-    word = re.compile(rf"(?<![\w.]){blanks}(?!\w|\.\w)", flags)
-    for commit in commits:
-        for found in _words(records.commit(commit)):
-            if found == name or (not name.isdecimal() and word.search(found)):
+    spelt = " ".join(name.split())
+    numbered = any(each.isnumeric() for each in name)
+    if not any(each.isalpha() for each in name):
+        raise UnderivableError(f"'{name}' is a number, not a name")
+    for commit in [entry.at[0]] if entry.at else sorted(records.artifacts):
+        for found in _names(records.commit(commit)):
+            same = found == spelt or (not numbered and found.casefold() == spelt.casefold())
+            if same or found == name:
                 return Derived(name)
     raise UnderivableError(f"no record of the site names '{name}'")
 
 
+# Fewer digits of an id may be read as a figure.
+_SHORTEST = 7
+
+
 def _short(entry: Entry, records: Records) -> Derived:
-    digest = entry.at[0]
-    known = digest in records.artifacts or any(
-        digest == word for raw in records.artifacts.values() for word in _words(raw)
+    """The first digits of a commit, or of the id of a file as it was measured."""
+    digest, length = entry.at[0], int(entry.args[0])
+    blobs = (
+        blob
+        for raw in records.artifacts.values()
+        for files in _held(raw, "runs/*/sources/files")
+        for blob in files.values()
     )
-    if not known:
+    if digest not in records.artifacts and digest not in blobs:
         raise UnderivableError(f"no record of the site holds {digest}")
-    return Derived(digest[: int(entry.args[0])])
+    if length < _SHORTEST:
+        raise UnderivableError(f"{length} digits of an id are too few to know it by")
+    return Derived(digest[:length])
 
 
 # Things of the site itself.
@@ -611,6 +709,7 @@ FORMS: Mapping[str, Callable[[Entry, Records], Derived]] = {
     "fact": _fact,
     "share": _share,
     "sampled": _sampled,
+    "drift": _drift,
     "shape": _shape,
     "list": _list,
     "date": _date,

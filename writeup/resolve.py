@@ -22,6 +22,7 @@ from writeup.language import (
     Diff,
     Facets,
     Fact,
+    Field,
     Namespace,
     Ratio,
     Relation,
@@ -213,6 +214,8 @@ class _Telling:
         return tuple(
             Comparison(row, max(others, key=partial(_agreement, row)))
             for row in self._of(variant, facets)
+            # A case that nothing was timed on is there for the gate alone.
+            if row.case.modes
         )
 
     # What they say.
@@ -255,6 +258,10 @@ class _Telling:
             raise Miss(UNKNOWN, f"nothing measured bears on '{citation.variant}' in this claim")
         read = tuple(row for pair in pairs for row in (pair.row, pair.other))
         if citation.relation in (Relation.BELOW, Relation.ABOVE):
+            if citation.measure.field is Field.TIME:
+                hint = "say `faster than` or `slower than`: they know the margin and the twins"
+                raise Miss(UNKNOWN, "times are not claimed to be below or above others", hint)
+            self._only(pairs, f"'{citation.variant}' and '{citation.other}'")
             words = sentences.told_order(citation, pairs)
         else:
             words = sentences.told_claim(citation, pairs)
@@ -287,7 +294,7 @@ class _Telling:
             raise Miss(UNKNOWN, str(error.args[0])) from None
 
     def _predicted(self, row: Row, citation: Fact) -> Words:
-        """A prediction by its variant, narrowed by case and mode like everything else."""
+        """A prediction by its variant and the facets; it names its case and mode itself."""
         said = row.run.experiments.get(self.subject, {}).get("predicted", ())
         wanted = self._wanted(citation.facets)
         chosen = [

@@ -18,7 +18,8 @@ from writeup.told import Scene, Told
 _COMPARATIVE = re.compile(
     r"\b(?:fast|slow|quick|speedi|cheap)(?:er|est)\b|\bout(?:perform|run|pace)\w*|\bbeat(?:s|en|ing)?\b"
     r"|\b(?:wins?|won|winning|loses?|lost|losing)\s+(?:to|over|against)\b|\bup\s+to\b"
-    r"|\b(?:better|worse)\s+than\b",
+    r"|\b(?:better|worse|longer|shorter|sooner|later)\s+than\b|\b(?:less|more)\s+time\b"
+    r"|\b(?:more|less)\s+efficient\b|\b(?:super|infer)ior\b|\btrounc\w+|\bin\s+the\s+dust\b",
     re.IGNORECASE,
 )
 _CITATION = re.compile(r"\{\{.*?\}\}")
@@ -158,6 +159,7 @@ def bare_comparatives(_: Sources, told: Mapping[str, Told]) -> Iterator[Problem]
     """A word that compares, in a sentence that names a variant."""
     for each in told.values():
         names = {row.variant.id for row in each.record}
+        names |= {name.replace("-", " ") for name in names} | ({"baseline"} if names else set())
         for run in text_runs(each.story):
             for found in _COMPARATIVE.finditer(run.text):
                 named = _named(each, run, found.start(), names)
@@ -187,5 +189,6 @@ def _named(each: Told, run: Run, at: int, names: set[str]) -> str:
         (m.start() for m in _SENTENCE.finditer(paragraph) if m.start() > offset),
         default=len(paragraph),
     )
-    words = set(re.findall(r"[a-z][a-z0-9_-]*", paragraph[start:end]))
-    return min(words & names, default="")
+    sentence = " ".join(paragraph[start:end].casefold().split())
+    named = (n for n in names if re.search(rf"(?<![\w-]){re.escape(n)}(?![\w-])", sentence))
+    return min(named, default="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from writeup import naming, numerals
@@ -32,6 +33,10 @@ _EXPERIMENT_PROSE = (
     "independent_check",
     "limiter",
 )
+MOST_LITERALS = 5
+# How far behind a literal a unit can stand.
+_BEHIND = 16
+_COMPARING = re.compile(r"[×%]|\b(?:fast|slow|quick|bett|worse|more|less)", re.IGNORECASE)
 _VARIANT_PROSE = ("what", "idea", "backend", "rounding")
 
 
@@ -58,6 +63,59 @@ def typed_numbers_of_records(sources: Sources, _: Mapping[str, Told]) -> Iterato
                 message = f"{where}: '{found.text}' is typed in free words"
                 hint = "figures have fields of their own: a prediction, a configuration, a limit"
                 yield Problem(artifact.path, 0, 0, TYPED, message, hint)
+
+
+def figures_in_facts(sources: Sources, _: Mapping[str, Told]) -> Iterator[Problem]:
+    """Results told in fields that hold code, names and settings, which are shown as they are."""
+    for artifact in sources.artifacts.values():
+        for where, text, named in _facts(artifact):
+            for found in numerals.figures(text, ratios_only=named):
+                message = f"{where}: '{found.text}' reads as a result"
+                hint = "this field is shown as it stands: it holds code, a name or a setting"
+                yield Problem(artifact.path, 0, 0, TYPED, message, hint)
+
+
+def _facts(artifact: Artifact) -> Iterator[tuple[str, str, bool]]:
+    """Texts that pages show as evidence: pointer, text, and whether it is the name of a part."""
+    for run in artifact.runs.values():
+        for part in ("device", "host", "software", "flags", "variables"):
+            where = run.pointer + pointer("environment", part)
+            yield from _strings(where, run.environment.get(part, {}), named=True)
+        yield from _strings(run.pointer + "/timer", run.raw.get("timer", {}), named=True)
+        yield from _strings(run.pointer + "/command", run.raw.get("command", ()), named=True)
+        for case in run.cases.values():
+            yield from _strings(case.pointer + "/inputs", case.raw.get("inputs", {}), named=False)
+            for variant in case.variants.values():
+                shown = {key: variant.raw.get(key, {}) for key in ("expression", "config")}
+                yield from _strings(variant.pointer, shown, named=False)
+
+
+def _strings(where: str, held: Json, *, named: bool) -> Iterator[tuple[str, str, bool]]:
+    """Every text and key of a value, however deep."""
+    if isinstance(held, str):
+        yield where, held, named
+    elif isinstance(held, Mapping):
+        for key, value in held.items():
+            yield where, key, named
+            yield from _strings(where + pointer(key), value, named=named)
+    elif isinstance(held, list | tuple):
+        for index, value in enumerate(held):
+            yield from _strings(where + pointer(index), value, named=named)
+
+
+def literals(_: Sources, told: Mapping[str, Told]) -> Iterator[Problem]:
+    """Literals that are results after all, and more of them than a few."""
+    for each in told.values():
+        for index, literal in enumerate(each.story.literals):
+            line = each.story.text.split("\n")[literal.line - 1]
+            behind = line[literal.column - 1 :].partition("}")[2][:_BEHIND]
+            if numerals.figures(literal.text + behind) or _COMPARING.search(literal.text):
+                message = f"the literal '{literal.text}' is a result: it has a unit or compares"
+                yield each.problem(literal.line, literal.column, TYPED, message, _HINT_TYPED)
+            elif index == MOST_LITERALS:
+                message = "the story holds more literals than a few"
+                hint = "a literal is for a digit that is no result; name it in the glossary"
+                yield each.problem(literal.line, literal.column, TYPED, message, hint)
 
 
 def prose(artifact: Artifact) -> Iterator[tuple[str, str]]:
