@@ -7,16 +7,18 @@ known is left out.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from harness import ceilings
+from harness.ceilings import Ceiling, Probe
 from harness.child import Event
 from harness.experiment import Case, Experiment, Variant, Work
 from harness.mistakes import Planted, source_file, symbol
-from harness.plan import SubjectPlan, interpreted_cases, needs_device
+from harness.modes import BURST, INTERLEAVED, SUSTAINED, parse
+from harness.plan import SubjectPlan, interpreted_cases
 from harness.supervise import Block, Process
 from harness.validate import COPY, TWINS
 
@@ -24,7 +26,7 @@ Json = dict[str, Any]
 
 # Statuses of the gate; a variant that failed later keeps the samples it gave until then.
 _WITHOUT_SAMPLES = frozenset({"incorrect", "out_of_resources", "compile_error", "unsupported"})
-_DOCUMENTS: Mapping[str, Mapping[str, str]] = {
+_HOST_DOCUMENTS: Mapping[str, Mapping[str, str]] = {
     "perf-counter": {
         "title": "time: Time access and conversions",
         "link": "https://docs.python.org/3/library/time.html#time.perf_counter_ns",
@@ -32,6 +34,22 @@ _DOCUMENTS: Mapping[str, Mapping[str, str]] = {
         "claim": "perf_counter_ns is perf_counter with time as nanoseconds; only the difference "
         "between the results of two calls is valid",
     }
+}
+_EVENT_DOCUMENTS: Mapping[str, Mapping[str, str]] = {
+    "elapsed-time": {
+        "title": "torch.cuda.Event",
+        "link": "https://docs.pytorch.org/docs/2.11/generated/torch.cuda.Event.html",
+        "version": "2.11",
+        "claim": "elapsed_time returns the time in milliseconds between two recorded events",
+    },
+    "do-bench": {
+        "title": "triton.testing.do_bench",
+        "link": "https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/testing.py",
+        "version": "3.6.0",
+        "claim": "do_bench clears a buffer of 256 MiB before each call, records an event before "
+        "and after it, and with return_mode all answers every time in milliseconds; warmup and "
+        "rep are milliseconds too",
+    },
 }
 
 
@@ -64,14 +82,44 @@ class Findings:
     files: set[str] = field(default_factory=set)
 
 
-def measured(findings: Findings, llc: int | None, level: str, root: Path) -> Json:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the device beforehand: its kind, and its last-level cache.
+
+    shapes are the probes that were asked for, None for all.
+    """
+
+    device: str
+    llc: int | None
+    level: str
+    shapes: Mapping[str, Sequence[str]] | None = None
+
+    def ceilings(self) -> tuple[Ceiling, ...]:
+        """Every ceiling that a block may have sampled."""
+        if self.device == "cpu":
+            return ceilings.cpu_ceilings(self.llc, self.level)
+        found = [
+            one
+            for regime in (INTERLEAVED, BURST, SUSTAINED)
+            for one in ceilings.cuda_ceilings(regime)
+        ]
+        return ceilings.limited(found, self.shapes)
+
+    def calibration(self) -> Sequence[tuple[str, Probe, int]]:
+        """What was timed at both ends."""
+        if self.device == "cpu":
+            return ceilings.cpu_calibration(self.llc)
+        return ceilings.cuda_calibration()
+
+
+def measured(findings: Findings, known: Known, root: Path) -> Json:
     """The parts of a run that come from its processes; run.py adds who, when and where."""
     return {
         "timer": timer(findings),
-        "documents": documents(),
+        "documents": documents(findings),
         "processes": {process.id: process.facts for process in findings.processes},
-        "controls": controls(findings, llc),
-        "ceilings": ceilings_of(findings, llc, level),
+        "controls": controls(findings, known),
+        "ceilings": ceilings_of(findings, known),
         "experiments": {one.name: experiment(one, root) for one in findings.subjects},
         "cases": {
             f"{one.name}.{case.id}": case_of(one, case, root)
@@ -82,10 +130,22 @@ def measured(findings: Findings, llc: int | None, level: str, root: Path) -> Jso
     }
 
 
-def documents() -> Json:
-    """The documentation that the timer's unit rests on, beside the version that ran."""
-    installed = platform.python_version()
-    return {name: {**facts, "installed": installed} for name, facts in _DOCUMENTS.items()}
+def documents(findings: Findings) -> Json:
+    """The documentation that the timers' units rest on, beside the versions that ran."""
+    python = platform.python_version()
+    found = {name: {**facts, "installed": python} for name, facts in _HOST_DOCUMENTS.items()}
+    _, calibrated = findings.calibrations["start"]
+    if calibrated["timer"]["unit"] == "ms":
+        torch = calibrated["timer"]["version"]
+        event = {**_EVENT_DOCUMENTS["elapsed-time"], "installed": torch}
+        found["elapsed-time"] = event
+        solos = [solo for one in findings.subjects for b in one.blocks for solo in b.solos]
+        triton = {alone["version"] for solo in solos for alone in solo["solo"].values()}
+        found["do-bench"] = {
+            **_EVENT_DOCUMENTS["do-bench"],
+            **({"installed": min(triton)} if triton else {}),
+        }
+    return found
 
 
 def timer(findings: Findings) -> Json:
@@ -102,18 +162,20 @@ def timer(findings: Findings) -> Json:
     }
 
 
-def controls(findings: Findings, llc: int | None) -> Json:
+def controls(findings: Findings, known: Known) -> Json:
     """The floor of each mode, and the calibration at both ends."""
     unit = findings.calibrations["start"][1]["timer"]["unit"]
     floors: dict[str, Json] = {}
-    for name, found in _ceiling_events(findings):
-        for mode, readings in found["floors"].items():
-            what = "a call that does nothing, timed in the same way"
-            floor = floors.setdefault(mode, {"what": what, "unit": unit, "samples": {}})
-            floor["samples"][name] = readings
+    for block in _blocks(findings):
+        for mode, found in block.floors.items():
+            facts: Json = {"what": "a call that does nothing, timed in the same way", "samples": {}}
+            if found["launches"] > 1:
+                facts["launches"] = found["launches"]
+            floor = floors.setdefault(mode, {**facts, "unit": found["unit"]})
+            floor["samples"][block.process.id] = found["samples"]
     calibration = {}
     for when, (process, found) in findings.calibrations.items():
-        for kind, probe, _ in ceilings.calibration(llc):
+        for kind, probe, _ in known.calibration():
             calibration[f"{kind}-{when}"] = {
                 "what": probe.what,
                 "when": when,
@@ -125,30 +187,34 @@ def controls(findings: Findings, llc: int | None) -> Json:
     return {"floor": floors, "calibration": calibration}
 
 
-def ceilings_of(findings: Findings, llc: int | None, level: str) -> Json:
-    """Every ceiling with its probes' readings by process."""
+def ceilings_of(findings: Findings, known: Known) -> Json:
+    """Every ceiling that was sampled, with its probes' readings by process."""
     unit = findings.calibrations["start"][1]["timer"]["unit"]
-    known = {}
-    for ceiling in ceilings.cpu_ceilings(llc, level):
+    found: Json = {}
+    for ceiling in known.ceilings():
+        sampled = {
+            block.process.id: block.ceilings[ceiling.id]
+            for block in _blocks(findings)
+            if ceiling.id in block.ceilings
+        }
+        if not sampled:
+            continue
         probes = {
             probe.id: {
                 "what": probe.what,
                 "config": probe.config,
                 "work": probe.work,
                 "unit": unit,
-                "samples": {
-                    process: found["samples"][ceiling.id][probe.id]
-                    for process, found in _ceiling_events(findings)
-                },
+                "samples": {process: readings[probe.id] for process, readings in sampled.items()},
             }
             for probe in ceiling.probes
         }
-        known[ceiling.id] = {**ceiling.facts, "probes": probes}
-    return known
+        found[ceiling.id] = {**ceiling.facts, "probes": probes}
+    return found
 
 
-def _ceiling_events(findings: Findings) -> list[tuple[str, Event]]:
-    return [(b.process.id, b.ceilings) for one in findings.subjects for b in one.blocks]
+def _blocks(findings: Findings) -> list[Block]:
+    return [block for one in findings.subjects for block in one.blocks]
 
 
 def experiment(findings: SubjectFindings, root: Path) -> Json:
@@ -262,16 +328,21 @@ def rounds(findings: SubjectFindings, case: Case, mode: str) -> Json:
     """
     groups = _groups(findings, case, mode)
     everyone = max((group["participants"] for _, group in groups), key=len)
-    blocks = {}
+    blocks: Json = {}
     for process, group in groups:
         place = [everyone.index(name) for name in group["participants"]]
         order = [[place[position] for position in one] for one in group["order"]]
-        blocks[process] = {"order": order, "before": group["before"], "after": group["after"]}
+        seen = {key: group[key] for key in ("between", "invalid") if key in group}
+        ends = {"before": group["before"], "after": group["after"]}
+        blocks[process] = {"order": order, **ends, **seen}
+    kind = parse(mode)
+    settings = groups[0][1].get("settings")
     return {
-        "mode": mode,
-        "regime": "interleaved",
-        "cache": "cold" if mode == "host" else "hot",
+        "mode": kind.id,
+        "regime": kind.regime,
+        "cache": kind.cache,
         "participants": everyone,
+        **({"settings": settings} if settings else {}),
         "blocks": blocks,
     }
 
@@ -295,14 +366,20 @@ def row(findings: SubjectFindings, variant: Variant, case: Case, root: Path) -> 
 def outcome_of(findings: SubjectFindings, variant: Variant, case: Case) -> Event:
     """The gate's outcome, or, for what cannot be timed here, that it needs a device."""
     found = findings.outcomes.get((variant.id, case.id))
-    if not needs_device(variant) or (found and found["status"] != "ok"):
+    needed = findings.plan.lacks(variant)
+    if needed is None or (found and found["status"] != "ok"):
         return found or _untried(variant, case)
+    if needed == "cpu":
+        return _lacking("needs a CPU")
     checked = case.id in interpreted_cases(variant, findings.plan.experiment)
     text = "needs a CUDA device"
     if variant.interpreted and checked:
         text += "; checked in Triton's interpreter"
-    unsupported = {"status": "unsupported", "reason": {"text": text, "code": "needs-device"}}
-    return {**(found or {}), **unsupported}
+    return {**(found or {}), **_lacking(text)}
+
+
+def _lacking(text: str) -> Event:
+    return {"status": "unsupported", "reason": {"text": text, "code": "needs-device"}}
 
 
 def _untried(variant: Variant, case: Case) -> Event:
@@ -314,6 +391,9 @@ def described(findings: SubjectFindings, variant: Variant, case: Case, root: Pat
     names = ("parent", "lever", "expression", "backend", "rounding", "idea")
     facts: Json = {"role": variant.role, "what": variant.what}
     facts |= {name: getattr(variant, name) for name in names if getattr(variant, name)}
+    if facts.get("parent") not in {row.id for row in findings.plan.rows(case)}:
+        # A step may go on where its parent cannot follow; there it departs from nothing.
+        facts.pop("parent", None)
     if (file := source_file(variant, findings.plan.subject.folder)) is not None:
         facts["file"] = _relative(findings, file, root)
         if (name := symbol(variant)) is not None:
@@ -346,15 +426,28 @@ def timings(findings: SubjectFindings, case: Case, name: str) -> Json:
     modes: Json = {}
     for mode in findings.plan.modes:
         groups = [g for g in _groups(findings, case, mode) if name in g[1]["samples"]]
-        if groups:
-            modes[mode] = {
-                "unit": "ns",
-                "launches": 1,
-                "outputs": "allocated",
-                "samples": {process: group["samples"][name] for process, group in groups},
-                "addresses": {process: group["addresses"][name] for process, group in groups},
-            }
+        if not groups:
+            continue
+        _, first = groups[0]
+        places = {p: g["addresses"][name] for p, g in groups if name in g["addresses"]}
+        modes[mode] = {
+            "unit": first["unit"],
+            "launches": first["launches"],
+            "outputs": first["outputs"][name],
+            "samples": {process: group["samples"][name] for process, group in groups},
+            **({"addresses": places} if places else {}),
+            **solo(findings, case, mode, name),
+        }
     return {"timings": modes} if modes else {}
+
+
+def solo(findings: SubjectFindings, case: Case, mode: str, name: str) -> Json:
+    """What another's timer said of a participant alone, where it was asked."""
+    for block in findings.blocks:
+        for event in block.solos:
+            if (event["case"], event["mode"]) == (case.id, mode) and name in event["solo"]:
+                return {"solo": event["solo"][name]}
+    return {}
 
 
 def control_rows(findings: SubjectFindings, case: Case) -> Json:
@@ -382,11 +475,13 @@ def control_rows(findings: SubjectFindings, case: Case) -> Json:
         "unit": "byte",
         "method": "every byte read once, written once",
     }
+    pooled = findings.plan.device == "cuda"
+    where = "another buffer" if pooled else "fresh memory"
     rows[COPY] = {
         "role": "control",
         "control": "matched-copy",
-        "what": "a copy into fresh memory that reads and writes the case's own bytes",
-        "expression": "x.clone()",
+        "what": f"a copy into {where} that reads and writes the case's own bytes",
+        "expression": "out.copy_(x)" if pooled else "x.clone()",
         "work": {"bytes": moved},
         "status": "ok",
         **timings(findings, case, COPY),

@@ -32,6 +32,9 @@ Event = dict[str, Any]
 # Inductor keeps a pool of compiling processes otherwise, which would be company.
 _QUIET = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 INTERPRETER = {"TRITON_INTERPRET": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+# Line information holds the path of the source, and with it the digest of a binary would
+# depend on the folder that it was compiled in.
+CUDA_CHILD = {"TRITON_DISABLE_LINE_INFO": "1"}
 _FAREWELL: Event = {"event": "farewell"}
 _SHOWN_LOG = 8000
 

@@ -9,7 +9,8 @@ import importlib.util
 import re
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from harness.errors import HarnessError, SelectionError, SubjectError
 from writeup import stats
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_CPU_ONLY = "this version measures on the CPU; measuring on a CUDA device is not part of it"
 
 
 class _Findings(click.ClickException):
@@ -64,10 +64,20 @@ def list_command() -> None:
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
 @click.option("--case", "cases", multiple=True, help="Time this case only (repeatable).")
 @click.option("--variant", "variants", multiple=True, help="This variant only, and the baseline.")
-@click.option("--mode", "modes", multiple=True, help="This mode only: host or host_hot.")
-@click.option("--device", default="cpu", show_default=True, help="What to measure on.")
+@click.option("--mode", "modes", multiple=True, help="This mode only, such as host or do_bench.")
+@click.option("--device", default="cpu", show_default=True, help="What to measure on: cpu or cuda.")
 @click.option("--commit", help="The commit that is measured, when git cannot tell.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of results.")
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path),
+    help="Also put the artifact and its objects into this one file, for `merge`.",
+)
+@click.option(
+    "--shapes",
+    type=click.Path(path_type=Path),
+    help="Of ceilings, time only the probes that `harness ceilings --shapes` wrote here.",
+)
 @click.option(
     "--blocks",
     type=click.IntRange(1, 99),
@@ -81,14 +91,14 @@ def list_command() -> None:
 @click.option("--budget", help="Time for the whole session, such as 90s, 20m or 1h.")
 def run(subjects: tuple[str, ...], cases: tuple[str, ...], **options: Any) -> None:
     """Measure SUBJECTs (all, when none is named) and add a run to the record."""
-    if options["device"] != "cpu":
-        hint = _CPU_ONLY if options["device"] == "cuda" else "there are: cpu"
-        raise click.UsageError(f"--device {options['device']}: {hint}")
+    device = _device(options["device"])
     _require_torch()
     from harness import plan as planning
 
     project = _project()
-    settings = planning.Settings(
+    settings = planning.Settings.on(
+        device,
+        shapes=_shapes(options["shapes"]),
         blocks=options["blocks"],
         rounds=options["rounds"],
         seed=secrets.randbelow(2**31) if options["seed"] is None else options["seed"],
@@ -97,12 +107,12 @@ def run(subjects: tuple[str, ...], cases: tuple[str, ...], **options: Any) -> No
     selection = planning.Selection(
         subjects=subjects, cases=cases, variants=options["variants"], modes=options["modes"]
     )
-    plans = _told(lambda: planning.plan(_experiments(project, subjects), selection))
+    plans = _told(lambda: planning.plan(_experiments(project, subjects), selection, device))
     if options["only_plan"]:
         for line in planning.lines(plans, settings):
             click.echo(line)
         return
-    _measure(project, plans, settings, options["commit"], options["out"])
+    _measure(project, plans, settings, options)
 
 
 @main.command()
@@ -110,8 +120,7 @@ def run(subjects: tuple[str, ...], cases: tuple[str, ...], **options: Any) -> No
 @click.option("--commit", help="The commit that would be measured.")
 def doctor(device: str, commit: str | None) -> None:
     """Say whether this machine and checkout are fit to measure on."""
-    if device != "cpu":
-        raise click.UsageError(f"--device {device}: {_CPU_ONLY}")
+    device = _device(device)
     from harness.doctor import Level, examine
 
     project = _project()
@@ -123,17 +132,78 @@ def doctor(device: str, commit: str | None) -> None:
 
 
 @main.command()
+@click.option("--device", default="cpu", show_default=True, help="The device to try.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, help="Seed of the order.")
+@click.option(
+    "--shapes",
+    type=click.Path(path_type=Path),
+    help="Write the best probes of each ceiling here, for `harness run --shapes`.",
+)
+def ceilings(device: str, seed: int, shapes: Path | None) -> None:
+    """Measure what this device can do at most, and say which shapes reach it."""
+    device = _device(device)
+    _require_torch()
+    _require_device(device)
+    from harness import survey
+    from harness.company import alone
+
+    project = _project()
+
+    def look() -> list[Any]:
+        with alone():
+            return survey.survey(device, project.root, seed)
+
+    reached = _told(look)
+    for line in survey.lines(reached):
+        click.echo(line)
+    if shapes is not None:
+        survey.write(reached, shapes)
+
+
+@main.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of results to merge into.")
 def merge(paths: tuple[Path, ...], out: Path | None) -> None:
-    """Unite results (artifacts, or folders of them) in one folder, run by run."""
-    from harness import record
+    """Unite results (artifacts, folders of them, or bundles) in one folder, run by run."""
+    from harness import bundle, record
 
     if out is None:
         project = _project()
         out = project.root / project.results
-    for path in _told(lambda: record.merge(paths, out)):
+
+    def unite() -> tuple[Path, ...]:
+        with ExitStack() as stack:
+            folders = [
+                stack.enter_context(bundle.opened(path)) if bundle.is_bundle(path) else path
+                for path in paths
+            ]
+            return record.merge(folders, out)
+
+    for path in _told(unite):
         click.echo(path)
+
+
+def _device(name: str) -> str:
+    from harness import modes
+
+    if name not in modes.DEVICES:
+        raise click.UsageError(f"--device {name}: there are: {', '.join(modes.DEVICES)}")
+    return name
+
+
+def _require_device(device: str) -> None:
+    """A plan needs no device, but a measurement does."""
+    import torch
+
+    if device == "cuda" and not torch.cuda.is_available():
+        raise click.UsageError("--device cuda: torch finds no CUDA device here")
+
+
+def _shapes(path: Path | None) -> dict[str, list[str]] | None:
+    """The probes that a survey found worth timing."""
+    from harness import survey
+
+    return None if path is None else _told(lambda: survey.read(path))
 
 
 def _require_torch() -> None:
@@ -175,14 +245,16 @@ def _experiments(project: Any, subjects: tuple[str, ...]) -> list[Any]:
     return loaded
 
 
-def _measure(project: Any, plans: Any, settings: Any, commit: str | None, out: Path | None) -> None:
+def _measure(project: Any, plans: Any, settings: Any, options: Mapping[str, Any]) -> None:
+    from harness import bundle, provenance
     from harness import plan as planning
-    from harness import provenance
     from harness import run as session
     from harness.progress import Progress
 
+    commit = options["commit"]
     if commit is not None and not _COMMIT.fullmatch(commit):
         raise click.UsageError("--commit takes the forty hexadecimal digits of a commit")
+    _require_device(options["device"])
     for line in planning.lines(plans, settings):
         click.echo(line)
     terminal = sys.stderr.isatty()
@@ -193,17 +265,20 @@ def _measure(project: Any, plans: Any, settings: Any, commit: str | None, out: P
     )
     order = session.Order(
         root=project.root,
-        results=out or project.root / project.results,
+        results=options["out"] or project.root / project.results,
         commit=commit or _told(lambda: provenance.head_commit(project.root)),
         command=_command(project.root),
         plans=tuple(plans),
         settings=settings,
+        device=options["device"],
     )
     try:
         recorded = _told(lambda: session.run(order, progress))
     finally:
         progress.end()
     click.echo(f"recorded run {recorded.run_id} in {_shown(recorded.path, project.root)}")
+    if options["bundle"] is not None:
+        _told(lambda: bundle.write(recorded.path, options["bundle"]))
     for finding in recorded.findings:
         click.echo(finding)
 

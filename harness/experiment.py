@@ -57,7 +57,8 @@ class Case:
     with, from `distribution`; it must use that generator and no other source of chance.
     dtype is torch's own name ("float32"). seed draws the inputs of the timed calls; the
     gate draws fresh ones. axes name the dimensions of a sweep and default to the shape.
-    A case with timed=False is for the gate and for planted mistakes only.
+    A case with timed=False is for the gate and for planted mistakes only. modes, where given,
+    limits it to some of the experiment's.
     """
 
     id: str
@@ -74,6 +75,7 @@ class Case:
     layout: str = "row-major"
     axes: Mapping[str, int] | None = None
     timed: bool = True
+    modes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,9 @@ class Variant:
     compulsory work. requires says where it can run; interpreted sends it through
     Triton's interpreter for the gate where it cannot. cases limits it to some cases by id;
     gate_cases limits its gate further: an interpreted variant to cases that are quick
-    enough, any other by leaving out cases that are not timed.
+    enough, any other by leaving out cases that are not timed. Where the device is at hand, an
+    interpreted variant runs on it and is checked on every case. modes, where given, names the
+    only modes in which it is timed.
     file (relative to the subject's folder) and symbol name its source where the function
     object does not lead there by itself (a wrapper made elsewhere).
     """
@@ -108,6 +112,7 @@ class Variant:
     writes_out: bool = False
     cases: tuple[str, ...] | None = None
     gate_cases: tuple[str, ...] | None = None
+    modes: tuple[str, ...] | None = None
     file: str | None = None
     symbol: str | None = None
 
@@ -147,7 +152,9 @@ class Experiment:
 
     oracle is called with the inputs upcast to float64 and gives the truth; oracle_name
     says it in words. variants stand in story order. varies lists what may differ between
-    variants besides `variable`. margin is the difference of practice: a ratio within
+    variants besides `variable`. modes are mode keys (`harness.modes`); each device takes those
+    that it offers. headline names the variants that also take part in bursts and in sustained
+    work, beside the baseline and the controls. margin is the difference of practice: a ratio within
     1 ± margin is "same". data names further files, relative to the subject's folder, that
     the variants read and that belong to the measured sources.
     """
@@ -168,6 +175,7 @@ class Experiment:
     varies: tuple[str, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     modes: tuple[str, ...] = ("host", "host_hot")
+    headline: tuple[str, ...] = ()
     margin: float = 0.01
     limiter: str | None = None
     independent_check: str | None = None

@@ -6,6 +6,7 @@ taken for a failure of what it measures.
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,12 +26,22 @@ Status = Literal[
 
 # By name: torch and triton move these classes between modules, and neither is imported here.
 _COMPILER_ERRORS = frozenset(
-    {"CompilationError", "CompileTimeAssertionFailure", "BackendCompilerFailed", "InductorError"}
+    {
+        "CompilationError",
+        "CompileTimeAssertionFailure",
+        "BackendCompilerFailed",
+        "InductorError",
+        "PTXASError",
+    }
 )
 _RESOURCE_ERRORS = frozenset({"OutOfResources", "OutOfMemoryError", "MemoryError"})
 # What torch's CPU allocator says in an otherwise plain RuntimeError.
 _ALLOCATOR_WORDS = ("DefaultCPUAllocator", "can't allocate memory")
 _REASON_LIMIT = 300
+# The first lines of a compiler explain the rest, which may be a whole program.
+_LOG_LIMIT = 2000
+# A number by itself; the digits of a name such as float32 are part of it.
+_FIGURE = re.compile(r"(?<!\w)\d[\w.,:]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +75,14 @@ def guarded(function: Callable[..., Output], inputs: Sequence[Any], **options: A
 def classify(error: BaseException) -> Fault:
     """The status and reason of an exception that left a variant's call."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    text = _first_line(error)
+    text, log = _told(error)
     if names & _RESOURCE_ERRORS or any(word in str(error) for word in _ALLOCATOR_WORDS):
-        return Fault("out_of_resources", {"text": text, **_amounts(error)})
+        return Fault("out_of_resources", {"text": _wanting(error) or text, **_amounts(error)})
     if names & _COMPILER_ERRORS:
-        return Fault("compile_error", {"text": text})
+        return Fault("compile_error", {"text": text, **log})
     if "NotImplementedError" in names:
-        return Fault("unsupported", {"text": text, "code": "not-implemented"})
-    return Fault("runtime_error", {"text": text})
+        return Fault("unsupported", {"text": text, "code": "not-implemented", **log})
+    return Fault("runtime_error", {"text": text, **log})
 
 
 def exited(code: int) -> Fault:
@@ -80,8 +91,8 @@ def exited(code: int) -> Fault:
         name = signal.Signals(-code).name
         text = f"the process was ended by {name} during the call"
         return Fault("runtime_error", {"text": text, "code": "process-killed"})
-    text = f"the process ended with exit status {code} during the call"
-    return Fault("runtime_error", {"text": text, "code": "process-exited"})
+    reason = {"text": "the process ended during the call", "code": "process-exited"}
+    return Fault("runtime_error", {**reason, "log": f"exit status {code}"})
 
 
 def hung(seconds: float) -> Fault:
@@ -91,10 +102,26 @@ def hung(seconds: float) -> Fault:
     return Fault("timeout", {**reason, "limit": limit})
 
 
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+def _told(error: BaseException) -> tuple[str, dict[str, Any]]:
+    """What an exception says: one short line without figures, and a log where that cut any.
+
+    Text is read as prose, in which a figure would be nobody's measurement.
+    """
     name = type(error).__name__
-    return f"{name}: {lines[0]}"[:_REASON_LIMIT] if lines else name
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return name, {}
+    first = f"{name}: {lines[0]}"
+    text = _FIGURE.sub("…", first)[:_REASON_LIMIT]
+    whole = "\n".join(lines)
+    log = "".join(c for c in whole if c == "\n" or c.isprintable())[:_LOG_LIMIT].rstrip()
+    return text, {"log": log} if log and (text != first or len(lines) > 1) else {}
+
+
+def _wanting(error: BaseException) -> str | None:
+    """What Triton says there was too little of, without the figures that stand beside it."""
+    what = getattr(error, "name", None)
+    return f"asks for more {what} than there is" if what and _amounts(error) else None
 
 
 def _amounts(error: BaseException) -> dict[str, Any]:

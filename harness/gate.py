@@ -24,12 +24,13 @@ from harness.experiment import Case, Experiment, Variant
 from harness.faults import Fault, VariantFailed, guarded
 from harness.ledger import Ledger
 from harness.loaded import project_files
+from harness.place import CPU, Place
 
 Call = Callable[..., torch.Tensor]
-# Elements that are compared at once. A few such buffers of float64 fit in a near cache, and
-# torch shares nothing this short among threads, which would wait for each other on a machine
-# that is busy with other work.
-_STRETCH = 1 << 14
+# Elements that are compared at once, by kind of device. On a processor a few such buffers of
+# float64 fit in a near cache, and torch shares nothing this short among threads, which would
+# wait for each other on a machine that is busy with other work. A GPU wants work for all of it.
+_STRETCH = {"cpu": 1 << 14, "cuda": 1 << 26}
 
 
 @dataclass(slots=True)
@@ -73,9 +74,8 @@ class Evidence:
         return event
 
 
-def draw(case: Case, seed: int) -> tuple[torch.Tensor, ...]:
-    """The inputs of a case for one seed, on the CPU. TypeError when they are no tensors."""
-    device = torch.device("cpu")
+def draw(case: Case, seed: int, device: torch.device = CPU) -> tuple[torch.Tensor, ...]:
+    """The inputs of a case for one seed, on a device. TypeError when they are no tensors."""
     generator = torch.Generator(device)
     generator.manual_seed(seed)
     inputs = case.make_inputs(case, generator, device)
@@ -99,8 +99,9 @@ class Trial:
 class Trials:
     """Inputs and truth of the case at hand, made once for all variants."""
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, device: torch.device = CPU) -> None:
         self._experiment = experiment
+        self._device = device
         self._case: str | None = None
         self._known: dict[int, Trial] = {}
 
@@ -111,9 +112,13 @@ class Trials:
             self._known[seed] = self._make(case, seed)
         return self._known[seed]
 
+    def inputs(self) -> tuple[torch.Tensor, ...]:
+        """Some inputs of the case at hand, to hand out."""
+        return next(iter(self._known.values())).copies()
+
     def _make(self, case: Case, seed: int) -> Trial:
         """The oracle on inputs upcast to float64, cast to the case's dtype."""
-        inputs = draw(case, seed)
+        inputs = draw(case, seed, self._device)
         upcast = [x.double() if x.is_floating_point() else x.clone() for x in inputs]
         answer = self._experiment.oracle(*upcast)
         dtype: torch.dtype = getattr(torch, case.dtype)
@@ -132,6 +137,7 @@ def examine(
     for seed in seeds:
         trial = trials(case, seed)
         inputs = trial.copies()
+        _spoil_freed_memory(trial.expected)
         output = call(variant.function, inputs)
         evidence.seeds.append(seed)
         _judge_memory(evidence, output, (*inputs, *([] if previous is None else [previous])))
@@ -145,17 +151,28 @@ def examine(
     return evidence
 
 
+def _spoil_freed_memory(like: torch.Tensor) -> None:
+    """Leave NaN where a GPU's next output of this kind will lie.
+
+    torch hands freed memory out again, and it may hold the right answer of another variant.
+    """
+    if like.is_cuda and like.is_floating_point():
+        torch.full_like(like, math.nan)
+
+
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:
     """All bytes of the tensor's storage, gaps between its elements included."""
     storage = tensor.untyped_storage()
-    return torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,))
+    empty = torch.empty(0, dtype=torch.uint8, device=tensor.device)
+    return empty.set_(storage, 0, (storage.nbytes(),), (1,))
 
 
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
     """An equal tensor of the same strides in fresh memory, gaps between elements included."""
     storage = _bytes(tensor).clone().untyped_storage()
     shape, strides = tensor.size(), tensor.stride()
-    return torch.empty(0, dtype=tensor.dtype).set_(storage, tensor.storage_offset(), shape, strides)
+    empty = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+    return empty.set_(storage, tensor.storage_offset(), shape, strides)
 
 
 def _judge_memory(evidence: Evidence, output: Any, others: Sequence[torch.Tensor]) -> None:
@@ -174,6 +191,8 @@ def _judge(evidence: Evidence, output: Any, expected: torch.Tensor, case: Case) 
         evidence.blame(f"the output has shape {_sizes(output)}, not {_sizes(expected)}")
     elif output.dtype != expected.dtype:
         evidence.blame(f"the output is {_name(output.dtype)}, not {_name(expected.dtype)}")
+    elif output.device != expected.device:
+        evidence.blame(f"the output lies on {output.device}, not on {expected.device}")
     else:
         _judge_values(evidence, output, expected, case)
 
@@ -183,8 +202,9 @@ def _judge_values(
 ) -> None:
     """Element by element, a stretch that stays in a cache at a time."""
     got, want = output.reshape(-1), expected.reshape(-1)
-    for begin in range(0, want.numel(), _STRETCH):
-        stretch = slice(begin, begin + _STRETCH)
+    length = _STRETCH[want.device.type]
+    for begin in range(0, want.numel(), length):
+        stretch = slice(begin, begin + length)
         _judge_stretch(evidence, got[stretch].double(), want[stretch].double(), case)
     if evidence.mismatched:
         evidence.blame("elements lie further from the oracle than the tolerance allows")
@@ -252,9 +272,9 @@ def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def case_facts(experiment: Experiment, case: Case) -> Event:
+def case_facts(experiment: Experiment, case: Case, device: torch.device = CPU) -> Event:
     """What only the tensors tell: the strides of each input, by the oracle's own names."""
-    inputs = draw(case, case.seed)
+    inputs = draw(case, case.seed, device)
     names = _input_names(experiment.oracle, len(inputs))
     pairs = zip(names, inputs, strict=True)
     return {"strides": {name: list(tensor.stride()) for name, tensor in pairs}}
@@ -272,36 +292,55 @@ def _input_names(oracle: Callable[..., Any], count: int) -> list[str]:
 
 
 def work(job: Event, send: Callable[[Event], None], ledger: Ledger) -> None:
-    """Judge each task of the job: a variant, from the subject or a changed copy, on a case."""
+    """Judge each task of the job: a variant, from the subject or a changed copy, on a case.
+
+    A GPU that a variant has broken answers nothing more in this process, so the rest of the
+    tasks is left for another.
+    """
     root = Path(job["root"])
     subject = discover.Subject(job["subject"], Path(job["folder"]))
     experiment = discover.load(subject, root)
     if job["checked"] == "interpreter":
         _fill_fresh_memory_with_nan()
-    trials = Trials(experiment)
+    place = _place(job["checked"])
+    trials = Trials(experiment, place.device)
     told: set[str] = set()
     for number, task in enumerate(job["tasks"]):
         case = experiment.case(task["case"])
         if case.id not in told:
             told.add(case.id)
-            send({"event": "case", "case": case.id, **case_facts(experiment, case)})
+            facts = case_facts(experiment, case, place.device)
+            send({"event": "case", "case": case.id, **facts})
         variant = _variant(task, job, experiment)
-        call = functools.partial(_call, ledger, number)
-        send({"event": "judged", "number": number, **judge(variant, case, job, trials, call)})
+        call = functools.partial(_call, ledger, number, place.drain)
+        outcome = judge(variant, case, job, trials, call)
+        if outcome["status"] == "ok" and "copy" not in task:
+            again = functools.partial(call, variant.function, trials.inputs())
+            outcome |= place.resources(again)
+        send({"event": "judged", "number": number, **outcome})
+        if outcome["status"] not in ("ok", "incorrect") and not place.works():
+            break
     send({"event": "end", "files": project_files(root)})
 
 
 def _call(
     ledger: Ledger,
     number: int,
+    drain: Callable[[], None],
     function: Call,
     inputs: Sequence[torch.Tensor],
     **options: Any,
 ) -> torch.Tensor:
-    """One guarded call, noted in the ledger while it lasts."""
+    """One guarded call, noted in the ledger until its work is done."""
+
+    def finished(*given: torch.Tensor, **more: Any) -> torch.Tensor:
+        output = function(*given, **more)
+        drain()
+        return output
+
     ledger.enter(number)
     try:
-        return guarded(function, inputs, **options)
+        return guarded(finished, inputs, **options)
     finally:
         ledger.leave()
 
@@ -332,6 +371,15 @@ def _fill_fresh_memory_with_nan() -> None:
     not touched by that mode.
     """
     torch.use_deterministic_algorithms(mode=True, warn_only=True)
+
+
+def _place(checked: str) -> Place:
+    if checked != "device":
+        return Place()
+    # Here, because importing it asks for a GPU's libraries.
+    from harness.resources import Gpu
+
+    return Gpu()
 
 
 def _variant(task: Event, job: Event, experiment: Experiment) -> Variant:

@@ -6,6 +6,7 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,16 +15,18 @@ from typing import Any
 
 from harness import assemble, environment, mistakes, privacy, provenance, record, supervise
 from harness.assemble import Findings, SubjectFindings
-from harness.child import INTERPRETER, Event, Launcher
+from harness.child import CUDA_CHILD, INTERPRETER, Event, Launcher
 from harness.company import alone
 from harness.errors import Refused
 from harness.experiment import Case
 from harness.journal import Journal, leftovers
 from harness.loaded import project_files
+from harness.modes import BURST, SUSTAINED, parse
 from harness.plan import Settings, SubjectPlan
 from harness.progress import Progress
 from harness.sample import TimeTarget
 from harness.state import Busy, load, others_between, timestamp
+from harness.validate import COPY, TWINS
 
 # Raised whenever a change makes new results no longer comparable with old ones.
 PROTOCOL = 1
@@ -45,6 +48,7 @@ class Order:
     command: tuple[str, ...]
     plans: tuple[SubjectPlan, ...]
     settings: Settings
+    device: str = "cpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class Session:
     @classmethod
     def begin(cls, order: Order, progress: Progress, scratch: Path) -> Session:
         started = datetime.now(UTC)
-        machine = environment.describe("cpu")
+        machine = environment.describe(order.device)
         existing = record.existing_runs(order.results, order.commit)
         run_id = record.run_id(started, machine["device"]["name"], existing)
         journal = Journal(order.root, run_id)
@@ -114,17 +118,18 @@ class Session:
             machine=machine,
             run_id=run_id,
             journal=journal,
-            llc=environment.llc_bytes(),
+            llc=last_cache(order.device, machine),
             begun=time.monotonic(),
         )
 
     @property
     def level(self) -> str:
         """The name of the last-level cache."""
-        return max(set(self.machine["device"].get("caches", {})) & {"l2", "l3"}, default="l3")
+        return last_level(self.order.device, self.machine)
 
     def conduct(self) -> Recorded:
         """From the first calibration to the artifact."""
+        settings = self.order.settings
         before, others = load(), _others()
         if others and others["value"] > _COMPANY:
             self.progress.note(
@@ -141,7 +146,8 @@ class Session:
         _refuse_changes(gated["files"], sources["files"])
         meanwhile = others_between(busy, Busy.now())
         watched = {"before": before, "after": load(), **({"others": others} if others else {})}
-        found = assemble.measured(self.findings, self.llc, self.level, self.order.root)
+        known = assemble.Known(self.order.device, self.llc, self.level, settings.shapes)
+        found = assemble.measured(self.findings, known, self.order.root)
         if meanwhile:
             for one in found["controls"]["calibration"].values():
                 if one["when"] == "end":
@@ -175,7 +181,10 @@ class Session:
 
     def launcher(self, variables: dict[str, str] | None = None) -> Launcher:
         limits = self.order.settings.limits
-        return Launcher(folder=self.order.root, limits=limits, variables=variables or {})
+        own = CUDA_CHILD if self.order.device == "cuda" else {}
+        return Launcher(
+            folder=self.order.root, limits=limits, variables={**own, **(variables or {})}
+        )
 
     def scrub(self, text: str) -> str:
         return privacy.scrub(text, self.order.root)
@@ -185,6 +194,7 @@ class Session:
         job: Event = {
             "process": process,
             "seed": self.order.settings.seed,
+            "device": self.order.device,
             "llc": self.llc,
             "level": self.level,
         }
@@ -198,7 +208,7 @@ class Session:
         """Time the calibration; at the start, refuse a timer whose unit is not confirmed."""
         self.progress.note(f"calibrating ({when})")
         job = {**self.job(f"calibration.{when}"), "role": "calibration"}
-        process, found = supervise.calibrate(self.launcher(), job)
+        process, found = supervise.alone(self.launcher(), job)
         self.findings.processes.append(process)
         self.findings.calibrations[when] = (process, found)
         self.journal.write("calibration", when=when, process=process.facts, found=found)
@@ -243,13 +253,15 @@ class Session:
         tasks = _tasks(plan, planted, interpreted=interpreted)
         if not tasks:
             return {}
-        kind = "interpreter" if interpreted else "torch"
+        native = "device" if self.order.device == "cuda" else "torch"
+        kind = "interpreter" if interpreted else native
         name = f"{plan.subject.name}.{'interpreter' if interpreted else 'gate'}"
         seeds = _seeds(self.order.settings.seed, plan.subject.name)
         job = {**self.job(name, plan), "checked": kind, "seeds": seeds}
         launcher = self.launcher(INTERPRETER if interpreted else None)
         self.progress.note(f"{plan.subject.name}: checking ({kind}, {len(tasks)} checks)")
-        judged = supervise.judge(launcher, job, tasks, name, self.progress.judged)
+        workers = 1 if interpreted else self.order.settings.checkers
+        judged = supervise.judge_together(launcher, job, tasks, name, self.progress.judged, workers)
         self.findings.processes.extend(self._clean(process) for process in judged.processes)
         self.findings.files.update(judged.files)
         found.case_facts |= judged.cases
@@ -321,7 +333,7 @@ class Session:
         again = 0
         while True:
             process = f"{name}-lost{again}" if again else name
-            job = self._block_job(found, name)
+            job = self._block_job(found, name, number)
             if not job["cases"]:
                 raise Refused([f"{found.name}: no case is left that can be timed"])
             self.progress.block(found.name, number, self.order.settings.blocks)
@@ -342,11 +354,16 @@ class Session:
             subject=found.name,
             process={process: done.process.facts},
             groups=done.groups,
+            solos=done.solos,
             ceilings=done.ceilings,
+            floors=done.floors,
         )
 
-    def _block_job(self, found: SubjectFindings, process: str) -> Event:
-        """The cases that still have a sound baseline, with whoever still takes part."""
+    def _block_job(self, found: SubjectFindings, process: str, block: int) -> Event:
+        """The cases that still have a sound baseline, with whoever still takes part.
+
+        The last block also lets everyone be timed alone.
+        """
         settings = self.order.settings
         cases: list[Event] = []
         number = 0
@@ -361,16 +378,33 @@ class Session:
                 continue
             entries = [{"id": name, "number": number + place} for place, name in enumerate(names)]
             number += len(names)
-            rounds = {mode: self._rounds(found, case, mode) for mode in found.plan.modes}
-            cases.append({"case": case.id, "variants": entries, "rounds": rounds})
+            groups = [
+                self._group(found, case, mode, names)
+                for mode in found.plan.modes_of(case)
+                if parse(mode).regime != SUSTAINED or settings.sustains(block)
+            ]
+            cases.append({"case": case.id, "variants": entries, "groups": groups})
+        regimes = found.plan.regimes if settings.probes(block) else ()
         return {
             **self.job(process, found.plan),
             "role": "block",
             "modes": list(found.plan.modes),
-            "cases": cases,
+            "cases": [case for case in cases if case["groups"]],
+            "regimes": list(regimes),
+            "shapes": settings.shapes,
+            "solo": ["do_bench"] if block == settings.blocks else [],
+            "turns": {BURST: block - 1, SUSTAINED: settings.sustained_before(block)},
             "target": settings.target,
+            "window": settings.window,
             "warm_up": settings.warm_up,
         }
+
+    def _group(
+        self, found: SubjectFindings, case: Case, mode: str, present: Sequence[str]
+    ) -> Event:
+        takers = [v.id for v in found.plan.takers(case, mode) if v.id in present]
+        rounds = self._rounds(found, case, mode)
+        return {"mode": mode, "rounds": rounds, "participants": [*takers, *TWINS, COPY]}
 
     def _rounds(self, found: SubjectFindings, case: Case, mode: str) -> int | None:
         decided = self.rounds.get((found.name, case.id, mode))
@@ -435,7 +469,7 @@ def _tasks(plan: SubjectPlan, planted: list[mistakes.Planted], *, interpreted: b
         for variant, case in plan.gate_pairs(interpreted=interpreted)
     ]
     for one in planted:
-        if plan.experiment.variant(one.mistake.variant).interpreted == interpreted:
+        if plan.interprets(plan.experiment.variant(one.mistake.variant)) == interpreted:
             copy = {"copy": str(one.folder), "mistake": one.mistake.id}
             cases = (one.mistake.passes, one.mistake.fails)
             tasks.extend({"variant": one.mistake.variant, "case": c, **copy} for c in cases)
@@ -454,6 +488,21 @@ def _others() -> dict[str, Any] | None:
     before = Busy.now()
     time.sleep(_WATCH)
     return others_between(before, Busy.now())
+
+
+def last_cache(device: str, machine: dict[str, Any]) -> int | None:
+    """Size in bytes of the last-level cache of what is measured on; None if unknown."""
+    if device == "cpu":
+        return environment.llc_bytes()
+    size: int | None = machine["device"].get("caches", {}).get("l2", {}).get("value")
+    return size
+
+
+def last_level(device: str, machine: dict[str, Any]) -> str:
+    """The name of that cache."""
+    if device == "cuda":
+        return "l2"
+    return max(set(machine["device"].get("caches", {})) & {"l2", "l3"}, default="l3")
 
 
 def _rule(settings: Settings) -> str:

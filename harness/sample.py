@@ -13,6 +13,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
 from harness.faults import VariantFailed
@@ -28,13 +29,17 @@ class Participant:
     """Something that takes turns: `function` is called with the inputs of its case.
 
     charge is the participant whose fault a failure of this one is (a twin's is the
-    baseline's); number is what the ledger knows it by.
+    baseline's); number is what the ledger knows it by. With writes_out, `function` also
+    accepts `out=` for where its output goes. ahead, if any, comes before the flush of each of
+    its turns, outside of what is timed.
     """
 
     id: str
     function: Callable[..., Any]
     charge: str
     number: int
+    writes_out: bool = False
+    ahead: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +103,46 @@ class ParticipantFailed(Exception):
         self.fault = failure.fault
 
 
+class charged:  # noqa: N801 - used like a function, and one that costs no generator
+    """While it lasts, the ledger names the participant, and what fails is charged to it."""
+
+    __slots__ = ("_ledger", "_participant")
+
+    def __init__(self, ledger: Ledger, participant: Participant) -> None:
+        self._ledger = ledger
+        self._participant = participant
+
+    def __enter__(self) -> None:
+        self._ledger.enter(self._participant.number)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ledger.leave()
+        if isinstance(error, VariantFailed):
+            raise ParticipantFailed(self._participant.charge, error) from error
+
+
 def draw_orders(seed: str, participants: int, rounds: int) -> list[list[int]]:
-    """A random order of the participants for each round, the same for the same seed."""
+    """A random order of the participants for each round, the same for the same seed.
+
+    Everyone comes first equally often: the first places of successive rounds go once to each
+    participant, in random order, before anyone has a second. The rest of a round is shuffled.
+    """
     chance = random.Random(seed)  # noqa: S311 - repeatable on purpose
     orders = []
+    leaders: list[int] = []
     for _ in range(rounds):
-        order = list(range(participants))
+        if not leaders:
+            leaders = list(range(participants))
+            chance.shuffle(leaders)
+        first = leaders.pop()
+        order = [one for one in range(participants) if one != first]
         chance.shuffle(order)
-        orders.append(order)
+        orders.append([first, *order])
     return orders
 
 
@@ -113,8 +150,9 @@ def draw_orders(seed: str, participants: int, rounds: int) -> list[list[int]]:
 class Table:
     """The participants of one case around their inputs, with clock, flush and ledger.
 
-    flush is called before every sample, outside the timed region. Each participant's last
-    output is held until its own next turn, so that no two ever write to one buffer.
+    flush is called before every sample, outside the timed region, and watch once between
+    two rounds in the middle. Each participant's last output is held until its own next turn,
+    so that no two ever write to one buffer.
     """
 
     participants: Sequence[Participant]
@@ -123,19 +161,17 @@ class Table:
     ledger: Ledger
     flush: Callable[[], None]
     address: Callable[[Any], int]
+    watch: Callable[[], None] | None = None
     _held: dict[str, Any] = field(default_factory=dict)
 
     def turn(self, participant: Participant) -> int | float:
         """One call of one participant: the raw reading. Raises ParticipantFailed."""
         self._held.pop(participant.id, None)
+        if participant.ahead is not None:
+            participant.ahead()
         self.flush()
-        self.ledger.enter(participant.number)
-        try:
+        with charged(self.ledger, participant):
             output, reading = self.timer.sample(participant.function, self.inputs)
-        except VariantFailed as failure:
-            raise ParticipantFailed(participant.charge, failure) from failure
-        finally:
-            self.ledger.leave()
         self._held[participant.id] = output
         return reading
 
@@ -174,8 +210,10 @@ class Table:
         """Every participant's turn in every round, in the orders given."""
         names = [participant.id for participant in self.participants]
         taken = Rounds(orders, {name: [] for name in names}, {name: set() for name in names})
-        with _no_collection():
-            for order in orders:
+        with no_collection():
+            for number, order in enumerate(orders):
+                if self.watch is not None and number == len(orders) // 2:
+                    self.watch()
                 for position in order:
                     participant = self.participants[position]
                     taken.readings[participant.id].append(self.turn(participant))
@@ -189,7 +227,7 @@ def no_flush() -> None:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """Keep Python's garbage collector from running inside a sample."""
     gc.collect()
     gc.disable()

@@ -7,6 +7,7 @@ that failed in it, since its samples must come from one process.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,33 @@ class Judged:
     cases: dict[str, Event] = field(default_factory=dict)
     files: set[str] = field(default_factory=set)
     processes: list[Process] = field(default_factory=list)
+
+
+def judge_together(
+    launcher: Launcher, job: Event, tasks: Sequence[Event], name: str, told: Told, workers: int
+) -> Judged:
+    """The same by several processes at once, which share every variant's cases evenly.
+
+    They share the device too: nothing is timed here.
+    """
+    grouped = sorted(range(len(tasks)), key=lambda n: (tasks[n]["variant"], n))
+    shares = [sorted(grouped[share::workers]) for share in range(min(workers, len(tasks)))]
+    if len(shares) == 1:
+        return judge(launcher, job, tasks, name, told)
+    whole = Judged()
+    with ThreadPoolExecutor(len(shares)) as pool:
+        parts = pool.map(
+            lambda share: judge(
+                launcher, job, [tasks[n] for n in shares[share]], f"{name}-{share + 1}", told
+            ),
+            range(len(shares)),
+        )
+        for numbers, part in zip(shares, parts, strict=True):
+            whole.outcomes |= {numbers[n]: outcome for n, outcome in part.outcomes.items()}
+            whole.cases |= part.cases
+            whole.files |= part.files
+            whole.processes.extend(part.processes)
+    return whole
 
 
 def judge(launcher: Launcher, job: Event, tasks: Sequence[Event], name: str, told: Told) -> Judged:
@@ -90,11 +118,16 @@ def _begin(name: str, role: str, job: Event) -> Process:
 
 @dataclass(slots=True)
 class Block:
-    """A finished block: its process, its events by kind, and the files it loaded."""
+    """A finished block: its process, its events by kind, and the files it loaded.
+
+    ceilings are readings by ceiling and probe, floors by mode.
+    """
 
     process: Process
     groups: list[Event] = field(default_factory=list)
+    solos: list[Event] = field(default_factory=list)
     ceilings: Event = field(default_factory=dict)
+    floors: Event = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
 
 
@@ -141,8 +174,12 @@ def _take(done: Block, event: Event) -> Lost | None:
     kind = event["event"]
     if kind == "group":
         done.groups.append(event)
+    elif kind == "solo":
+        done.solos.append(event)
     elif kind == "ceilings":
-        done.ceilings = event
+        done.ceilings |= event["samples"]
+    elif kind == "floors":
+        done.floors = event["floors"]
     elif kind == "end":
         done.files = event["files"]
     elif kind == "fault":
@@ -160,9 +197,9 @@ def _caller(job: Event, number: int) -> tuple[str, str]:
     raise LookupError(f"the job names nobody {number}")
 
 
-def calibrate(launcher: Launcher, job: Event) -> tuple[Process, Event]:
-    """Run a calibration in a process of its own; what it found."""
-    process = _begin(job["process"], "calibration", job)
+def alone(launcher: Launcher, job: Event) -> tuple[Process, Event]:
+    """Run a calibration, or a look for ceilings, in a process of its own; what it found."""
+    process = _begin(job["process"], job["role"], job)
     with launcher.start("harness.block", job) as child:
         process.facts["pid"] = child.pid
         [found] = child.events()

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
+from harness import modes
 from harness.experiment import Case, Experiment, Mistake, Prediction, Variant
 
 ID = r"[a-z][a-z0-9_-]*"
@@ -18,7 +19,6 @@ RESERVED = frozenset(
 TWINS = ("twin-a", "twin-b")
 COPY = "copy"
 CONTROLS = frozenset((*TWINS, COPY))
-MODES = ("host", "host_hot")
 _FLOATS = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128")
 _INTEGERS = ("int64", "int32", "int16", "int8", "uint8", "bool")
 DTYPES = frozenset((*_FLOATS, *_INTEGERS))
@@ -75,6 +75,8 @@ def _baseline(variant: Variant) -> Iterator[str]:
             yield f"variant {variant.id!r}: a baseline says its {field}"
     if variant.cases is not None:
         yield f"variant {variant.id!r}: a baseline runs on every case"
+    if variant.modes is not None:
+        yield f"variant {variant.id!r}: a baseline is timed in every mode"
 
 
 def _references(experiment: Experiment) -> Iterator[str]:
@@ -85,13 +87,30 @@ def _references(experiment: Experiment) -> Iterator[str]:
             yield f"variant {variant.id!r}: its parent {variant.parent!r} is no variant"
         if variant.parent == variant.id:
             yield f"variant {variant.id!r}: it is its own parent"
+        yield from _astray(variant, experiment)
         named = (*(variant.cases or ()), *(variant.gate_cases or ()))
         yield from _unknown(f"variant {variant.id!r}", "case", named, cases)
+        known = list(modes.KEYS)
+        yield from _unknown(f"variant {variant.id!r}", "mode", variant.modes or (), known)
         yield from _ungated(variant, experiment)
     for mistake in experiment.mistakes:
         yield from _mistake(mistake, variants, cases)
     for prediction in experiment.predicted:
         yield from _prediction(prediction, variants, cases, experiment.modes)
+
+
+def _astray(variant: Variant, experiment: Experiment) -> Iterator[str]:
+    """An attempt is told beside what it departs from."""
+    parents = [one for one in experiment.variants if one.id == variant.parent]
+    if variant.role != "attempt" or not parents:
+        return
+    there = {case.id for case in experiment.cases_of(parents[0])}
+    for case in experiment.cases_of(variant):
+        if case.id not in there:
+            yield (
+                f"variant {variant.id!r}: its parent {variant.parent!r} does not run on case "
+                f"{case.id!r}, so neither does the attempt"
+            )
 
 
 def _ungated(variant: Variant, experiment: Experiment) -> Iterator[str]:
@@ -116,12 +135,12 @@ def _mistake(mistake: Mistake, variants: list[str], cases: list[str]) -> Iterato
 
 
 def _prediction(
-    prediction: Prediction, variants: list[str], cases: list[str], modes: tuple[str, ...]
+    prediction: Prediction, variants: list[str], cases: list[str], measured: tuple[str, ...]
 ) -> Iterator[str]:
     where = f"prediction of {prediction.variant!r} over {prediction.over!r}"
     yield from _unknown(where, "variant", (prediction.variant, prediction.over), variants)
     yield from _unknown(where, "case", (prediction.case,), cases)
-    yield from _unknown(where, "mode", (prediction.mode,), list(modes))
+    yield from _unknown(where, "mode", (prediction.mode,), list(measured))
     if prediction.ratio <= 0:
         yield f"{where}: a ratio is above zero"
 
@@ -147,6 +166,7 @@ def _case(case: Case) -> Iterator[str]:
         yield f"{where}: a tolerance is not negative"
     if case.timed and case.work.bytes <= 0:
         yield f"{where}: a timed case moves bytes"
+    yield from _unknown(where, "mode", case.modes or (), list(modes.KEYS))
     for name in (*case.shape, *(case.axes or ())):
         if not re.fullmatch(ID, name):
             yield f"{where}: a dimension cannot be called {name!r} ({ID})"
@@ -162,9 +182,9 @@ def _settings(experiment: Experiment) -> Iterator[str]:
         yield f"the margin {experiment.margin:g} does not lie between 0 and 1"
     if not experiment.modes:
         yield "no mode is named"
-    for mode in experiment.modes:
-        if mode not in MODES:
-            yield f"mode {mode!r} is not measured by this version ({', '.join(MODES)} are)"
+    yield from _unknown("the experiment", "mode", experiment.modes, list(modes.KEYS))
+    variants = [variant.id for variant in experiment.variants]
+    yield from _unknown("headline", "variant", experiment.headline, variants)
 
 
 _CHECKS: tuple[Callable[[Experiment], Iterator[str]], ...] = (

@@ -50,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     typed.typed_numbers_of_records,
     typed.figures_in_facts,
     typed.literals,
+    typed.glossary_of_figures,
     comparisons.unnamed_baselines,
     comparisons.incomparable,
     comparisons.unresolved_claims,

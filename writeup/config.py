@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from writeup import numerals
 from writeup.errors import Problem, Problems, Severity
 
 FILES = ("writeup.toml", "pyproject.toml")
@@ -166,8 +165,6 @@ class _Reader:
         for word, reason in value.items():
             if not isinstance(reason, str) or not reason.strip():
                 raise _Wrong(f"a table of word = reason, and gives none for {word!r}")
-            if numerals.figures(word) or not any(c.isalpha() for c in word):
-                raise _Wrong(f"a table of names, and {word!r} reads as a figure")
         return dict(value)
 
     def _severities(self, value: Any) -> dict[str, Severity]:

@@ -376,7 +376,8 @@ def _corners(
 
 
 def _ridge(entry: Entry, records: Records) -> Derived:
-    compute, memory = _both(*entry.at, records)
+    over, under = entry.at
+    compute, memory = _both(over, under, records)
     return _value(_corners(compute, memory, "flop/byte", lambda c, m: c / m), entry)
 
 

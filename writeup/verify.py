@@ -16,15 +16,23 @@ import posixpath
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from writeup.errors import Problem, WriteupError
-from writeup.rederive import Entry, Records, UnderivableError, derive, enclosing, sources
+from writeup.rederive import (
+    Entry,
+    Records,
+    UnderivableError,
+    blob_id,
+    derive,
+    enclosing,
+    sources,
+)
 
 _LITERALS = "literals/index.html"
 _METHOD = "method/index.html"
@@ -47,7 +55,7 @@ def verify(site: Path) -> list[Problem]:
     files = _files(site)
     manifest = _object(files, "manifest.json")
     citations = _object(files, "citations.json")
-    problems = list(_manifest_problems(manifest, files))
+    problems = [*_manifest_problems(manifest, files), *_kind_problems(site, files)]
     try:
         entries = {key: _entry(key, raw) for key, raw in citations["evidence"].items()}
         occurrences = sorted(_occurrence(raw) for raw in citations["occurrences"])
@@ -56,7 +64,7 @@ def verify(site: Path) -> list[Problem]:
     records = Records(_artifacts(files, problems), files, sources(files, entries))
     problems += _table_problems(records)
     problems += _value_problems(entries, records)
-    problems += _page_problems(files, entries, occurrences)
+    problems += _page_problems(records, entries, occurrences)
     return sorted(set(problems))
 
 
@@ -75,6 +83,28 @@ def _files(site: Path) -> dict[str, bytes]:
         for path in sorted(site.rglob("*"))
         if path.is_file() and not path.is_symlink()
     }
+
+
+# What a site is made of, by path: pages, what they load, artifacts and their tables.
+_KINDS = re.compile(
+    r"(?:.+/)?[^/]+\.html|assets/[^/]+\.(?:css|js|svg)|(?:citations|manifest)\.json"
+    r"|results/[^/]+/(?:artifact\.json|samples\.csv)"
+    r"|stories/.+\.(?i:png|jpe?g|gif|webp|avif)"
+)
+
+
+def _kind_problems(site: Path, files: Mapping[str, bytes]) -> Iterator[Problem]:
+    """Files of kinds that no build writes: what shows them to a reader is not read here."""
+    for each in sorted(site.rglob("*")):
+        if each.is_symlink():
+            name = each.relative_to(site).as_posix()
+            yield _problem(name, "file", "it is a link to another file, not a file")
+    for path, content in files.items():
+        blob = path.removeprefix("sources/").partition("/")[0]
+        copied = path.startswith("sources/") and blob_id(content) == blob
+        empty = path == ".nojekyll" and not content
+        if not (_KINDS.fullmatch(path) or copied or empty):
+            yield _problem(path, "file", "it is of a kind that no site of ours has")
 
 
 def _object(files: Mapping[str, bytes], path: str) -> dict[str, Any]:
@@ -231,147 +261,250 @@ def _equal(derived: Any, stated: Any) -> bool:
     return math.isclose(derived, stated, rel_tol=1e-12)
 
 
+# What a page may be made of. Whatever else a browser would show is not looked for: a page
+# that holds anything but this is not one of ours.
+
+_ANYWHERE = frozenset(
+    "class id role tabindex aria-label aria-labelledby aria-describedby aria-hidden"
+    " aria-current".split()
+)
+_DRAWN = (
+    "clip-path fill fill-opacity opacity stroke stroke-dasharray stroke-dashoffset stroke-linecap"
+    " stroke-linejoin stroke-miterlimit stroke-opacity stroke-width transform"
+)
+_TAGS: Mapping[str, frozenset[str]] = {
+    tag: frozenset(attributes.split())
+    for tags, attributes in (
+        ("html", "lang"),
+        ("head title body header footer main nav section article aside div figure", ""),
+        ("figcaption h1 h2 h3 h4 h5 h6 p ul li dl dt dd blockquote hr br em strong code", ""),
+        ("details summary ins del table caption thead tbody tr", ""),
+        ("meta", "charset name property content http-equiv"),
+        ("link", "rel href type"),
+        ("script", "src defer"),
+        ("a", "href rel title download data-n"),
+        ("img", "src alt title"),
+        ("data", "value data-e"),
+        ("span", "data-e data-n"),
+        ("ol", "start"),
+        ("pre", "data-copy"),
+        ("td th", "colspan scope"),
+        ("svg", f"viewbox xmlns width height {_DRAWN}"),
+        ("g defs desc clippath", _DRAWN),
+        ("path", f"d {_DRAWN}"),
+        ("rect", f"x y width height rx ry {_DRAWN}"),
+        ("circle", f"cx cy r {_DRAWN}"),
+        ("line polyline polygon", f"x1 y1 x2 y2 points {_DRAWN}"),
+        ("use", f"href x y {_DRAWN}"),
+        ("text", f"x y dx dy font-size font-weight font-style text-anchor {_DRAWN}"),
+    )
+    for tag in tags.split()
+}
+# Elements of HTML that have no end, and those that do not end the sentence around them.
+_VOID = frozenset("meta link hr br img".split())
+_INLINE = frozenset("a code data del em ins span strong".split())
+_SEEN_ATTRIBUTES = frozenset(("alt", "title", "aria-label", "start"))
+_SEEN_META = frozenset(("description", "og:title", "og:description", "og:site_name"))
+_UNSEEN_META = frozenset(("viewport", "color-scheme", "og:type", "og:url"))
+
+_BLANKS = r"[ \t\n\r\f]"
+_NAME = r"[A-Za-z][\w:.-]*"
+_TAG = re.compile(
+    rf"<(/?)([A-Za-z][A-Za-z0-9]*)((?:{_BLANKS}+{_NAME}(?:=(?:\"[^\"<>]*\"|'[^'<>]*'))?)*)"
+    rf"{_BLANKS}*(/?)>",
+    re.ASCII,
+)
+_ATTRIBUTE = re.compile(rf"({_NAME})(?:=(?:\"([^\"]*)\"|'([^']*)'))?", re.ASCII)
+_DOCTYPE = re.compile(r"<!doctype html>", re.IGNORECASE)
+_REFERENCE = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);?")
+
+
 # What a page shows.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Element:
-    """A link to evidence, or the element that holds one: its content is start to end."""
+    """An element: its tag stands at `at`, its content from start to end."""
 
+    tag: str
     attributes: Mapping[str, str]
+    at: int
     start: int
-    end: int
+    parent: _Element | None
+    end: int = 0
+
+    @property
+    def classes(self) -> list[str]:
+        return self.attributes.get("class", "").split()
+
+    def within(self, named: str) -> _Element | None:
+        """The nearest element of a class: this one, or one around it."""
+        found: _Element | None = self
+        while found and named not in found.classes:
+            found = found.parent
+        return found
+
+
+# Text as a reader has it, and where it begins and ends in the file.
+_Piece = tuple[int, int, str]
 
 
 @dataclass(slots=True)
 class _Seen:
-    """A page as a reader has it: (offset, end, decoded text) of what is visible."""
+    """A page as a reader has it; runs are texts that read in one go, in pieces."""
 
-    texts: list[tuple[int, int, str]] = field(default_factory=list)
+    runs: list[list[_Piece]] = field(default_factory=lambda: [[]])
     ids: set[str] = field(default_factory=set)
-    links: list[_Element] = field(default_factory=list)
-    holders: list[_Element] = field(default_factory=list)
+    elements: list[_Element] = field(default_factory=list)
+    faults: list[tuple[int, str]] = field(default_factory=list)
 
 
-_SEEN_ATTRIBUTES = frozenset(
-    (
-        "alt",
-        "title",
-        "aria-label",
-        "aria-description",
-        "aria-valuetext",
-        "placeholder",
-        "aria-roledescription",
-        "label",
-        "summary",
-        "abbr",
-        "start",
-        "content",
-        "value",
-    )
-)
-_SEEN_META = frozenset(
-    ("description", "og:title", "og:description", "twitter:title", "twitter:description")
-)
-_RAW_ATTRIBUTE = re.compile(r"""([^\s"'>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
-_JSON_PART = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.eE+-]*')
-_JSON_UNSEEN = frozenset(
-    ("href", "src", "id", "key", "class", "path", "page", "sha256", "type", "schema", "e", "for")
-)
-
-
-class _Reader(HTMLParser):
-    """Reads one page; of the standard library's parser, so that nothing is shared."""
+class _Reader:
+    """Reads one page, by a grammar that leaves a browser no choice either."""
 
     def __init__(self, source: str) -> None:
-        super().__init__(convert_charrefs=False)
         self._source = source
-        self._lines = [0, *(match.end() for match in re.finditer("\n", source))]
-        self._open: list[tuple[str, dict[str, str], int]] = []
+        self._inner: _Element | None = None
         self.seen = _Seen()
-        self.feed(source)
-        self.close()
+        doctype = _DOCTYPE.match(source.removeprefix("\n"))
+        at = doctype.end() + source.startswith("\n") if doctype else 0
+        while at < len(source):
+            at = self._tag(at) if source[at] == "<" else self._text(at)
+        for element in self._around():
+            self._fault(element.at, f"<{element.tag}> does not end")
 
-    def _here(self) -> int:
-        line, column = self.getpos()
-        return self._lines[line - 1] + column
+    def _around(self) -> Iterator[_Element]:
+        element = self._inner
+        while element:
+            yield element
+            element = element.parent
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in reversed(attrs)}
-        raw = self.get_starttag_text() or ""
-        self.seen.ids.update(value for name, value in attributes.items() if name == "id")
-        for match in _RAW_ATTRIBUTE.finditer(raw):
-            group = match.lastindex or 1
-            if self._shows(tag, match[1].lower(), attributes):
-                start = self._here() + match.start(group)
-                text = html.unescape(match[group])
-                self.seen.texts.append((start, start + len(match[group]), text))
-        self._open.append((tag, attributes, self._here() + len(raw)))
+    def _fault(self, at: int, message: str) -> None:
+        self.seen.faults.append((at, message))
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self._open.pop()
+    def _text(self, at: int) -> int:
+        end = self._source.find("<", at)
+        end = end if end >= 0 else len(self._source)
+        self.seen.runs[-1] += _pieces(self._source, at, end)
+        if self._inner and self._inner.tag == "script" and self._source[at:end].strip():
+            self._fault(at, "a script that stands in the page itself")
+        return end
 
-    @staticmethod
-    def _shows(tag: str, name: str, attributes: Mapping[str, str]) -> bool:
-        if name == "content":
-            kind = attributes.get("name") or attributes.get("property")
-            return tag == "meta" and kind in _SEEN_META
-        return name in _SEEN_ATTRIBUTES and not (name == "value" and tag == "data")
+    def _tag(self, at: int) -> int:
+        match = _TAG.match(self._source, at)
+        if match is None:
+            shown = self._source[at : at + 20].partition("\n")[0]
+            self._fault(at, f"{shown!r} is markup that no page of ours has")
+            return self._text(at + 1) if at + 1 < len(self._source) else at + 1
+        tag = match[2].lower()
+        if tag not in _INLINE:
+            self.seen.runs.append([])
+        if match[1]:
+            self._close(tag, match)
+        else:
+            self._open(tag, match)
+        return match.end()
 
-    def handle_endtag(self, tag: str) -> None:
-        for index in range(len(self._open) - 1, -1, -1):
-            if self._open[index][0] == tag:
-                _, attributes, start = self._open[index]
-                element = _Element(attributes, start, self._here())
-                if tag == "a" and "n" in attributes.get("class", "").split():
-                    self.seen.links.append(element)
-                if "data-e" in attributes:
-                    self.seen.holders.append(element)
-                del self._open[index:]
-                return
+    def _close(self, tag: str, match: re.Match[str]) -> None:
+        inner = self._inner
+        if inner is None or inner.tag != tag or match[3] or match[4]:
+            self._fault(match.start(), f"{match[0]!r} does not end what is open")
+            return
+        inner.end = match.start()
+        self._inner = inner.parent
 
-    def handle_data(self, data: str) -> None:
-        tags = [tag for tag, _, _ in self._open]
-        if "script" in tags:
-            kind = self._open[-1][1].get("type", "")
-            if "json" in kind:
-                self.seen.texts += _json_texts(data, self._here())
-        elif "style" not in tags and "metadata" not in tags:
-            self._add(len(data), data)
+    def _open(self, tag: str, match: re.Match[str]) -> None:
+        if tag not in _TAGS:
+            self._fault(match.start(), f"no page of ours has the element <{tag}>")
+        element = _Element(tag, {}, match.start(), match.end(), self._inner, match.end())
+        element.attributes = self._attributes(tag, match)
+        self.seen.elements.append(element)
+        drawn = any(each.tag == "svg" for each in self._around()) or tag == "svg"
+        if match[4] and not drawn and tag not in _VOID:
+            self._fault(match.start(), f"{match[0]!r} does not end itself for a browser")
+        if tag not in _VOID and not match[4]:
+            self._inner = element
 
-    def handle_entityref(self, name: str) -> None:
-        self._reference(len(name) + 1)
+    def _attributes(self, tag: str, match: re.Match[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        read = [
+            (each[1].lower(), each) for each in _ATTRIBUTE.finditer(self._source, *match.span(3))
+        ]
+        for name, each in read:
+            known = name in _ANYWHERE or name in _TAGS.get(tag, ())
+            if not known or name in found:
+                message = f"no page of ours has {name!r} here" if not known else f"{name!r} twice"
+                self._fault(each.start(1), f"<{tag}>: {message}")
+            found.setdefault(name, html.unescape(each[2] or each[3] or ""))
+        for name, each in read:
+            group = 3 if each[2] is None else 2
+            if each[group] and _shows(tag, name, found):
+                self.seen.runs.insert(-1, list(_pieces(self._source, *each.span(group))))
+        if "id" in found:
+            self.seen.ids.add(found["id"])
+        for fault in _forbidden(tag, found):
+            self._fault(match.start(), fault)
+        return found
 
-    def handle_charref(self, name: str) -> None:
-        self._reference(len(name) + 2)
 
-    def _reference(self, length: int) -> None:
-        start = self._here()
-        length += self._source[start + length : start + length + 1] == ";"
-        self._add(length, html.unescape(self._source[start : start + length]))
-
-    def unknown_decl(self, data: str) -> None:
-        if data.upper().startswith("CDATA["):
-            self._add(len(data) + 3, data[6:])
-
-    def _add(self, length: int, text: str) -> None:
-        self.seen.texts.append((self._here(), self._here() + length, text))
+def _pieces(source: str, start: int, end: int) -> Iterator[_Piece]:
+    """A stretch of a file as text: each reference to a character is a piece of its own."""
+    at = start
+    for match in _REFERENCE.finditer(source, start, end):
+        if at < match.start():
+            yield at, match.start(), source[at : match.start()]
+        yield match.start(), match.end(), html.unescape(match[0])
+        at = match.end()
+    if at < end:
+        yield at, end, source[at:end]
 
 
-def _json_texts(source: str, offset: int) -> Iterator[tuple[int, int, str]]:
-    key = ""
-    for match in _JSON_PART.finditer(source):
-        if match[2]:
-            key = match[1]
-        elif key not in _JSON_UNSEEN:
-            text = match[0] if match[1] is None else str(json.loads(f'"{match[1]}"'))
-            yield offset + match.start(), offset + match.end(), text
+def _shows(tag: str, name: str, attributes: Mapping[str, str]) -> bool:
+    """Whether a reader meets the value of an attribute. Of an unknown one it is assumed."""
+    if tag == "meta" and name == "content":
+        return (attributes.get("name") or attributes.get("property")) in _SEEN_META
+    known = name in _ANYWHERE or name in _TAGS.get(tag, ())
+    return name in _SEEN_ATTRIBUTES or not known
+
+
+def _forbidden(tag: str, attributes: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with the values of known attributes."""
+    if tag == "meta" and "content" in attributes:
+        policy = attributes.get("http-equiv") == "Content-Security-Policy"
+        named = attributes.get("name") or attributes.get("property")
+        if not policy and named not in _SEEN_META | _UNSEEN_META:
+            yield "a <meta> that no page of ours has"
+    if attributes.get("charset", "utf-8").lower() != "utf-8":
+        yield "a page in another encoding than UTF-8"
+    if tag == "script" and "src" not in attributes:
+        yield "a script that stands in the page itself"
+    if tag == "data" and not {"value", "data-e"} <= attributes.keys():
+        yield "a machine's value without its evidence"
+
+
+# Properties that put text on a page; what they may say without saying a number.
+_SAYING = re.compile(
+    r"(?<![\w-])(content|quotes|list-style(?:-type)?|symbols|additive-symbols|prefix|suffix)"
+    r"\s*:([^;{}]*)",
+    re.IGNORECASE,
+)
+_SILENT = re.compile(r"""\s*(?:none|normal|attr\(data-n\)|"[^"\w]*"|'[^'\w]*'|/|\s)*""")
+
+
+def _style_problems(path: str, text: str) -> Iterator[Problem]:
+    """A style sheet that shows numbers or words of its own, or takes in what is not here."""
+    if "\\" in text or re.search(r"@import|@counter-style", text, re.IGNORECASE):
+        yield _problem(path, "style", "it holds escapes, imports or counters, as no sheet of ours")
+    plain = re.sub(r"/\*.*?\*/", lambda found: " " * len(found[0]), text, flags=re.DOTALL)
+    for match in _SAYING.finditer(plain):
+        if not _SILENT.fullmatch(match[2]):
+            yield _at(path, text, match.start(), "style", f"it makes text of its own: {match[0]}")
 
 
 def _page_problems(
-    files: Mapping[str, bytes], entries: Mapping[str, Entry], occurrences: Iterable[_Occurrence]
+    records: Records, entries: Mapping[str, Entry], occurrences: Iterable[_Occurrence]
 ) -> Iterator[Problem]:
+    files = records.files
     by_page: dict[str, list[_Occurrence]] = {}
     for each in occurrences:
         by_page.setdefault(each.page, []).append(each)
@@ -380,7 +513,7 @@ def _page_problems(
     texts = {
         path: content.decode(errors="replace")
         for path, content in files.items()
-        if path.endswith((".html", ".svg")) or path in by_page
+        if path.endswith((".html", ".svg", ".css")) or path in by_page
     }
     seen = {
         path: _Reader(text).seen for path, text in texts.items() if path.endswith((".html", ".svg"))
@@ -392,13 +525,21 @@ def _page_problems(
     }
     for path, text in texts.items():
         here = by_page.get(path, [])
+        if "\ufffd" in text:
+            yield _problem(path, "markup", "it is not UTF-8")
         for occurrence in here:
             message = _shown_wrong(text, occurrence, entries, listed)
             if message:
                 yield _at(path, text, occurrence.offset, "text", message)
+        if path.endswith(".css"):
+            yield from _style_problems(path, text)
         if path in seen:
-            yield from _number_problems(path, text, seen[path], here, entries)
-            yield from _link_problems(path, text, seen, here, entries)
+            for offset, message in seen[path].faults:
+                yield _at(path, text, offset, "markup", message)
+            yield from _number_problems(path, text, seen[path], here)
+            yield from _holder_problems(path, text, seen, here, entries)
+            yield from _link_problems(path, text, seen, files)
+            yield from _line_problems(path, text, seen[path], here, entries, records.sources)
 
 
 def _at(path: str, text: str, offset: int, rule: str, message: str) -> Problem:
@@ -452,28 +593,88 @@ def _is_numeral(character: str) -> bool:
 
 
 def _number_problems(
-    path: str,
-    text: str,
-    seen: _Seen,
-    occurrences: Iterable[_Occurrence],
-    entries: Mapping[str, Entry],
+    path: str, text: str, seen: _Seen, occurrences: Iterable[_Occurrence]
 ) -> Iterator[Problem]:
-    """Numerals in view that no occurrence covers."""
+    """Numerals in view that no occurrence covers, in digits and in words."""
     covered = _Cover(occurrences)
-    for start, end, shown in seen.texts:
-        if shown in entries:
-            continue
+    for run in seen.runs:
+        for piece in run:
+            yield from _digit_problems(path, text, piece, covered)
+        yield from _word_problems(path, text, run, covered)
+
+
+def _digit_problems(path: str, text: str, piece: _Piece, covered: _Cover) -> Iterator[Problem]:
+    start, end, shown = piece
+    literally = end - start == len(shown)
+    reported = -1
+    for match in _SUSPECT.finditer(shown):
+        offset = start + match.start() if literally else start
+        inside = covered.holds(offset) if literally else covered.touches(start, end)
+        if _is_numeral(match[0]) and not inside and reported < start + match.start():
+            word = re.compile(r"\S*").match(shown, match.start())
+            reported = start + (word.end() if word else match.end())
+            snippet = " ".join(shown[max(0, match.start() - 30) : match.end() + 30].split())
+            message = f"the numeral in {snippet!r} comes from no artifact"
+            yield _at(path, text, offset, "number", message)
+
+
+# Numbers in words count where they multiply or have a unit: "nine times", not "nine lives".
+_COUNTING = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+    " hundred hundreds thousand thousands million millions billion billions dozen dozens"
+).split()
+_COUNTED = (
+    "times fold × % percent seconds second minutes minute hours hour milliseconds millisecond"
+    " microseconds microsecond nanoseconds nanosecond ms µs μs us ns cycles bits bit bytes byte"
+    " kilobytes megabytes gigabytes terabytes kb mb gb tb kb/s mb/s gb/s tb/s flop flops flop/s"
+    " gflop/s tflop/s gigaflops teraflops hertz mhz ghz watts watt degrees"
+).split()
+_GAP = r"[\s-]{1,8}"
+
+
+def _choice(words: Iterable[str]) -> str:
+    return "(?:" + "|".join(map(re.escape, sorted(words, key=len, reverse=True))) + ")"
+
+
+_AMOUNT = rf"{_choice(_COUNTING)}(?:{_GAP}(?:(?:and|point){_GAP})?{_choice(_COUNTING)}){{0,6}}"
+_MULTIPLE = re.compile(
+    rf"(?<!\w)(?:twice|thrice|(?:doubl|tripl|quadrupl)(?:es|ed|e|ing)|halv(?:es|ed|e|ing)"
+    rf"|half{_GAP}(?:the|as|of|that|its|their|an?)|(?:by|than){_GAP}half(?!-)"
+    rf"|orders?{_GAP}of{_GAP}magnitudes?|factors?{_GAP}of{_GAP}{_AMOUNT}"
+    rf"|{_AMOUNT}(?:{_GAP})?{_choice(_COUNTED)}(?!-))(?!\w)"
+)
+
+
+def _word_problems(
+    path: str, text: str, run: Sequence[_Piece], covered: _Cover
+) -> Iterator[Problem]:
+    """Numbers in words that multiply or stand before a unit."""
+    letters: list[str] = []
+    places: list[int] = []
+    for start, end, shown in run:
         literally = end - start == len(shown)
-        reported = -1
-        for match in _SUSPECT.finditer(shown):
-            offset = start + match.start() if literally else start
-            inside = covered.holds(offset) if literally else covered.touches(start, end)
-            if _is_numeral(match[0]) and not inside and reported < start + match.start():
-                word = re.compile(r"\S*").match(shown, match.start())
-                reported = start + (word.end() if word else match.end())
-                snippet = " ".join(shown[max(0, match.start() - 30) : match.end() + 30].split())
-                message = f"the numeral in {snippet!r} comes from no artifact"
-                yield _at(path, text, offset, "number", message)
+        for index, character in enumerate(shown):
+            at = start + index if literally else start
+            inside = covered.holds(at) if literally else covered.touches(start, end)
+            # A cited word is none of the page's own, and nothing joins across it.
+            plain = "\ufffc" if inside else _plain(character)
+            letters.append(plain)
+            places += [at] * len(plain)
+    for match in _MULTIPLE.finditer("".join(letters)):
+        words = " ".join(match[0].split())
+        message = f"{words!r} is a number in words that comes from no artifact"
+        yield _at(path, text, places[match.start()], "number", message)
+
+
+@lru_cache(maxsize=4096)
+def _plain(character: str) -> str:
+    """A character as it is told apart by eye: small, of one form, or nothing at all."""
+    if unicodedata.category(character) in {"Cf", "Mn", "Me"}:
+        return ""
+    if unicodedata.category(character) == "Pd":
+        return "-"
+    return unicodedata.normalize("NFKC", character).casefold()
 
 
 class _Cover:
@@ -501,7 +702,7 @@ class _Cover:
         return index >= 0 and start < self._ends[index]
 
 
-def _link_problems(
+def _holder_problems(
     path: str,
     text: str,
     seen: Mapping[str, _Seen],
@@ -509,34 +710,134 @@ def _link_problems(
     entries: Mapping[str, Entry],
 ) -> Iterator[Problem]:
     """Elements that promise evidence: they hold it, and lead to where it comes from."""
-    offsets = [each.offset for each in occurrences]
-    here = seen[path]
+    for element in seen[path].elements:
+        key = element.attributes.get("data-e")
+        if key is not None:
+            held = [each for each in _held(element, occurrences, entries) if each.key == key]
+            if not held:
+                message = f"the evidence {key} is not recorded here"
+                yield _at(path, text, element.start, "text", message)
+            elif "value" in element.attributes and not _same_value(element, held[0]):
+                stated = element.attributes["value"]
+                message = f"the value {stated!r} is not that of {held[0].text!r}"
+                yield _at(path, text, element.start, "text", message)
+        if element.tag == "a" and "n" in element.classes:
+            href = element.attributes.get("href", "")
+            held = _held(element, occurrences, entries)
+            if not held:
+                message = "the evidence of this link is not recorded"
+                yield _at(path, text, element.start, "text", message)
+            elif not any(_leads(path, href, entry, seen) for entry in held):
+                message = f"{held[0].text!r} links to {href!r}, where it does not come from"
+                yield _at(path, text, element.start, "link", message)
 
-    def within(element: _Element) -> list[Entry]:
-        first = bisect_right(offsets, element.start - 1)
-        last = bisect_right(offsets, element.end)
-        return [
-            entries[each.key]
-            for each in occurrences[first:last]
-            if each.offset + each.length <= element.end and each.key in entries
-        ]
 
-    for holder in here.holders:
-        key = holder.attributes["data-e"]
-        held = [entry for entry in within(holder) if entry.key == key]
-        if not held:
-            yield _at(path, text, holder.start, "text", f"the evidence {key} is not recorded here")
-        elif "value" in holder.attributes and not _same_value(holder, held[0]):
-            message = f"the value {holder.attributes['value']!r} is not that of {held[0].text!r}"
-            yield _at(path, text, holder.start, "text", message)
-    for link in here.links:
-        href = link.attributes.get("href", "")
-        held = within(link)
-        if not held:
-            yield _at(path, text, link.start, "text", "the evidence of this link is not recorded")
-        elif not any(_leads(path, href, entry, seen) for entry in held):
-            message = f"{held[0].text!r} links to {href!r}, where it does not come from"
-            yield _at(path, text, link.start, "link", message)
+def _held(
+    element: _Element, occurrences: list[_Occurrence], entries: Mapping[str, Entry]
+) -> list[Entry]:
+    """The evidence that lies in an element."""
+    first = bisect_right(occurrences, element.start - 1, key=lambda each: each.offset)
+    last = bisect_right(occurrences, element.end, key=lambda each: each.offset)
+    return [
+        entries[each.key]
+        for each in occurrences[first:last]
+        if each.offset + each.length <= element.end and each.key in entries
+    ]
+
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+
+
+def _link_problems(
+    path: str, text: str, seen: Mapping[str, _Seen], files: Mapping[str, bytes]
+) -> Iterator[Problem]:
+    """Links within the site that lead nowhere, and what a page takes in from elsewhere."""
+    for element in seen[path].elements:
+        for name in ("href", "src"):
+            if name not in element.attributes:
+                continue
+            to = element.attributes[name].strip()
+            message = _lost(path, element, to, seen, files)
+            if message:
+                yield _at(path, text, element.at, "link", message)
+
+
+def _lost(
+    path: str, element: _Element, to: str, seen: Mapping[str, _Seen], files: Mapping[str, bytes]
+) -> str:
+    """What is wrong with where an element leads; empty if nothing is."""
+    if _SCHEME.match(to):
+        only = element.tag == "a" or element.attributes.get("rel") == "canonical"
+        sound = only and to.lower().startswith(("https:", "http:", "mailto:"))
+        return "" if sound else f"{to[:60]!r} is taken in from outside of the site"
+    target, fragment = _target(path, to)
+    if target not in files:
+        return f"{to!r} leads to no file of the site"
+    if fragment and (target not in seen or fragment not in seen[target].ids):
+        return f"{to!r} leads to no place on its page"
+    if element.tag == "script" and not re.fullmatch(r"assets/[^/]+\.js", target):
+        return f"{to!r} is no script of the site"
+    return ""
+
+
+def _line_problems(
+    path: str,
+    text: str,
+    seen: _Seen,
+    occurrences: Sequence[_Occurrence],
+    entries: Mapping[str, Entry],
+    measured: Mapping[str, str],
+) -> Iterator[Problem]:
+    """Numbers beside the lines of a listing that are not those of the lines."""
+    listings = [
+        (each.offset, each.offset + each.length, entries[each.key])
+        for each in occurrences
+        if each.key in entries and _listing(entries[each.key])
+    ]
+    for element in seen.elements:
+        number = element.attributes.get("data-n", "")
+        line = element.within("line")
+        if not number:
+            continue
+        shown = _line_shown(text, element, line, listings) if line else None
+        if shown is None or not _numbers(number, shown, line, measured):
+            message = f"{number!r} is not the number of the line beside it"
+            yield _at(path, text, element.at, "number", message)
+
+
+def _listing(entry: Entry) -> bool:
+    return entry.form == "source" and bool(entry.args) and entry.args[0].isdecimal()
+
+
+# The number of a line in its file, and what the line says.
+_Line = tuple[int, str]
+
+
+def _line_shown(
+    text: str, element: _Element, line: _Element, listings: Iterable[tuple[int, int, Entry]]
+) -> _Line | None:
+    """The line of a listing that an element stands in, by the evidence there."""
+    for start, end, entry in listings:
+        lines = entry.text.split("\n")
+        first = int(entry.args[0])
+        if start <= element.at < end:
+            nth = text.count("\n", start, element.at)
+            return (first + nth, lines[nth]) if nth < len(lines) else None
+        if line.start <= start and end <= line.end:
+            return first, entry.text
+    return None
+
+
+def _numbers(number: str, shown: _Line, line: _Element | None, measured: Mapping[str, str]) -> bool:
+    """Whether a number is that of a line: in its own file, or in the one it is compared to."""
+    if number == str(shown[0]):
+        return True
+    compared = line is not None and "kept" in line.classes
+    if not compared or not number.isdecimal():
+        return False
+    wanted = int(number) - 1
+    sides = (source.split("\n") for source in measured.values())
+    return any(0 <= wanted < len(lines) and lines[wanted] == shown[1] for lines in sides)
 
 
 def _same_value(holder: _Element, entry: Entry) -> bool:
@@ -551,13 +852,17 @@ def _same_value(holder: _Element, entry: Entry) -> bool:
 
 def _leads(page: str, href: str, entry: Entry, seen: Mapping[str, _Seen]) -> bool:
     """Whether a link on a page leads to where the entry comes from."""
-    path, _, fragment = href.partition("#")
-    fragment = unquote(fragment)
-    target = posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(path)))
-    target = target if path else page
+    target, fragment = _target(page, href)
     if fragment and (target not in seen or fragment not in seen[target].ids):
         return False
     return any((target, fragment) == place for place in _homes(entry, target, fragment, seen))
+
+
+def _target(page: str, href: str) -> tuple[str, str]:
+    """The file and the id that a link within the site leads to, as seen from its page."""
+    path, _, fragment = href.partition("#")
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(path)))
+    return (target if path else page), unquote(fragment)
 
 
 def _homes(

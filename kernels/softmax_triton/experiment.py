@@ -82,6 +82,9 @@ def _rising(
     return (x + torch.linspace(-height, height, x.shape[1], device=device),)
 
 
+FILLS = ("fills",)  # the device
+
+
 def _tolerance(columns: int, dtype: str) -> Tolerance:
     if dtype == "float32":
         return FLOAT32_LONG if columns > LONG else FLOAT32
@@ -97,6 +100,7 @@ def _case(
     dtype: str = "float32",
     timed: bool = True,
     tags: tuple[str, ...] = (),
+    modes: tuple[str, ...] | None = None,
 ) -> Case:
     return Case(
         id=name,
@@ -109,20 +113,56 @@ def _case(
         work=_work(work.COMPULSORY, rows, columns, dtype),
         tags=tags,
         timed=timed,
+        modes=modes,
     )
 
 
-def _both(name: str, what: str, rows: int, columns: int, **tags: tuple[str, ...]) -> list[Case]:
-    wide = _case(name, what, rows, columns, **tags)
-    return [wide, _case(f"{name}-bf16", what, rows, columns, dtype="bfloat16", **tags)]
+def _both(
+    name: str,
+    what: str,
+    rows: int,
+    columns: int,
+    *,
+    tags: tuple[str, ...] = FILLS,
+    wide: tuple[str, ...],
+    narrow: tuple[str, ...],
+) -> list[Case]:
+    """A shape in float32 and in bfloat16, each with the modes it is timed in."""
+    return [
+        _case(name, what, rows, columns, tags=tags, modes=wide),
+        _case(f"{name}-bf16", what, rows, columns, dtype="bfloat16", tags=tags, modes=narrow),
+    ]
 
 
-FILLS = {"tags": ("fills",)}  # the device
-W4096 = _both("w4096", "rows that a small program holds in registers", 4096, 4096, **FILLS)
-W16384 = _both("w16384", "rows that a large program holds in registers", 4096, 16384, **FILLS)
-W32768 = _both("w32768", "rows that the largest program just holds", 4096, 32768, **FILLS)
-W131072 = _both("w131072", "rows that no program holds", 1024, 131072, **FILLS)
-SHORT = _both("short", "a matrix so small that launching is the work", 128, 512)
+# Modes where they say something: a graph and the host's clock for what a launch costs, regimes
+# of power for the widths that differ in how hard they work.
+PLAIN = ("do_bench",)
+REGIMES = ("do_bench", "do_bench-burst", "do_bench-sustained")
+LAUNCHED = ("do_bench", "graph")
+W4096 = _both(
+    "w4096",
+    "rows that a small program holds in registers",
+    4096,
+    4096,
+    wide=(*REGIMES, "graph", "host"),
+    narrow=LAUNCHED,
+)
+W16384 = _both(
+    "w16384", "rows that a large program holds in registers", 4096, 16384, wide=PLAIN, narrow=PLAIN
+)
+W32768 = _both(
+    "w32768", "rows that the largest program just holds", 4096, 32768, wide=REGIMES, narrow=PLAIN
+)
+W131072 = _both("w131072", "rows that no program holds", 1024, 131072, wide=REGIMES, narrow=PLAIN)
+SHORT = _both(
+    "short",
+    "a matrix so small that launching is the work",
+    128,
+    512,
+    tags=(),
+    wide=(*LAUNCHED, "host"),
+    narrow=(*LAUNCHED, "host"),
+)
 SMALL = _case("small", "the smallest case, ragged", 7, 33, timed=False, tags=("smallest",))
 RAGGED = _case("ragged", "prime rows and odd columns", 1823, 781, timed=False)
 COLUMN = _case("column", "rows of a single element", 1823, 1, timed=False)
@@ -207,6 +247,7 @@ VARIANTS = (
         what="a launch for the maximum, one for the sum and one for the quotient",
         idea="the definition, a sweep over the matrix for each of its parts",
         function=naive.softmax,
+        expression="naive.softmax(x)",
         backend=TRITON,
         rounding=ROUNDING,
         lever="none",
@@ -224,6 +265,7 @@ VARIANTS = (
         what="one launch, a program a row, the row in registers",
         idea="read each element once and write it once",
         function=fused.softmax,
+        expression="fused.softmax(x)",
         backend=TRITON,
         rounding=ROUNDING,
         lever="memory access",
@@ -241,6 +283,7 @@ VARIANTS = (
         what="a few programs a multiprocessor, each taking row after row",
         idea="launch programs once instead of once a row",
         function=persistent.softmax,
+        expression="persistent.softmax(x)",
         backend=TRITON,
         rounding=ROUNDING,
         lever="balance",
@@ -259,6 +302,7 @@ VARIANTS = (
         "the second-level cache",
         idea="a row need not fit in registers to be read from memory once, only in the cache",
         function=online.softmax,
+        expression="online.softmax(x)",
         backend=TRITON,
         rounding=ROUNDING,
         lever="memory access",
@@ -276,6 +320,7 @@ VARIANTS = (
         what="a row shared by several programs that tell each other maximum and sum, in one launch",
         idea="a row that fits in no program fits in several, and is read once again",
         function=split.softmax,
+        expression="split.softmax(x)",
         backend=TRITON,
         rounding="float32 throughout, one product more for the rescaling, cast on the store",
         lever="memory access",
@@ -289,9 +334,10 @@ VARIANTS = (
         id="by-width",
         role="step",
         parent="split",
-        what="fused for narrow rows, online for middle ones of the wider dtype, split for others",
+        what="fused for narrow rows, online for middle widths of the wider dtype, split for others",
         idea="no arrangement serves every width, and the width is known before the launch",
         function=by_width.softmax,
+        expression="by_width.softmax(x)",
         backend=TRITON,
         rounding="that of the arrangement it picks",
         lever="balance",
@@ -324,6 +370,8 @@ VARIANTS = (
         config={**COMPILED, "mode": compiled.TUNED},
         requires="cuda",
         writes_out=True,
+        # Each case is tuned again in every block.
+        cases=_ids(W4096[0], W32768[0], *GATED),
     ),
     Variant(
         id="fused-few-warps",
@@ -332,6 +380,7 @@ VARIANTS = (
         what="the longest row held by few warps",
         idea="fewer warps meet more cheaply, if their registers hold the row",
         function=partial(fused.softmax, num_warps=FEW_WARPS),
+        expression="fused.softmax(x, num_warps=…)",
         file="fused.py",
         symbol="softmax",
         backend=TRITON,
@@ -351,6 +400,7 @@ VARIANTS = (
         what="the next row on its way through shared memory while this one is computed",
         idea="a program that never waits for memory",
         function=partial(persistent.softmax, stages=2),
+        expression="persistent.softmax(x, stages=…)",
         file="persistent.py",
         symbol="softmax",
         backend=TRITON,
@@ -370,6 +420,7 @@ VARIANTS = (
         what="one row more on its way",
         idea="if one row ahead helps, more may help more",
         function=partial(persistent.softmax, stages=3),
+        expression="persistent.softmax(x, stages=…)",
         file="persistent.py",
         symbol="softmax",
         backend=TRITON,
@@ -389,6 +440,7 @@ VARIANTS = (
         what="the first sweep lets the cache drop what it read",
         idea="what is streamed through should not push out what others keep",
         function=partial(online.softmax, keep="evict_first"),
+        expression="online.softmax(x, keep=…)",
         file="online.py",
         symbol="softmax",
         backend=TRITON,
@@ -408,6 +460,7 @@ VARIANTS = (
         what="fewer registers a thread, so that more programs fit at once",
         idea="more programs have more loads on their way",
         function=partial(split.softmax, registers=64),
+        expression="split.softmax(x, registers=…)",
         file="split.py",
         symbol="softmax",
         backend=TRITON,
@@ -512,7 +565,8 @@ experiment = Experiment(
     "that memory allows. For the longest rows also the wait of a row's programs for each other, "
     "shown by the distance to the copy at the width where a program holds its row. For small "
     "matrices the launch.",
-    modes=("do_bench", "graph", "host"),
+    modes=("do_bench", "graph", "host", "do_bench-burst", "do_bench-sustained"),
+    headline=("by-width",),
     cases=(*TIMED, *GATED),
     variants=VARIANTS,
     mistakes=MISTAKES,

@@ -7,6 +7,7 @@ import pytest
 
 from harness import assemble, block, environment, plan, record, supervise
 from harness.assemble import Findings, SubjectFindings
+from harness.device import Cpu
 from harness.discover import find, load
 from harness.faults import guarded
 from harness.gate import Trials, case_facts, examine
@@ -39,9 +40,9 @@ def once(tmp_path_factory):
             found.blocks.append(_block(planned, ledger, number))
         findings.processes = [one.process for one in found.blocks]
         for when in ("start", "end"):
-            bench = block.Bench(ScriptedTimer(1000), ledger, no_flush, "1/calibration")
+            bench = block.Bench(_device(ScriptedTimer(1000)), ledger, "1/calibration")
             process = supervise.Process(f"calibration.{when}", _facts("calibration"))
-            findings.calibrations[when] = (process, block.calibrate(bench, {"llc": CACHE}))
+            findings.calibrations[when] = (process, block.calibrate(bench))
             findings.processes.append(process)
     return root, findings
 
@@ -60,22 +61,29 @@ def _facts(role):
     return {"role": role, "started": timestamp()}
 
 
+def _device(timer):
+    return Cpu(CACHE, "l3", no_flush, timer=timer)
+
+
 def _block(planned, ledger, number):
     timer = ScriptedTimer(50_000_000, 60_000_000, 80_000_000)
-    bench = block.Bench(timer, ledger, no_flush, f"1/doubling.{number:02d}")
+    bench = block.Bench(_device(timer), ledger, f"1/doubling.{number:02d}")
     done = supervise.Block(supervise.Process(f"doubling.{number:02d}", _facts("block")))
     entries = [{"id": "plain", "number": 0}, {"id": "pieces", "number": 1}]
+    names = ["plain", "pieces", "twin-a", "twin-b", "copy"]
+    groups = [{"mode": m, "rounds": 6, "participants": names} for m in ("host", "host_hot")]
     job = {
-        "cases": [{"case": "middle", "variants": entries, "rounds": {"host": 6, "host_hot": 6}}],
-        "modes": ["host", "host_hot"],
-        "llc": CACHE,
-        "level": "l3",
+        "cases": [{"case": "middle", "variants": entries, "groups": groups}],
+        "solo": [],
+        "shapes": None,
         "target": 1.0,
+        "window": 0.1,
         "warm_up": 0.0,
     }
-    events = [block.measure_ceilings(bench, job)]
+    done.floors = block.measure_floors(bench, ["host", "host_hot"])["floors"]
+    done.ceilings = block.measure_ceilings(bench, job, ["interleaved"])["samples"]
+    events = []
     assert block.measure_cases(bench, planned.experiment, job, events.append)
-    done.ceilings = events[0]
     done.groups = [event for event in events if event["event"] == "group"]
     return done
 
@@ -89,7 +97,7 @@ def _run(root, findings):
         "protocol": 1,
         "environment": environment.describe("cpu"),
         "sources": {"files": {}},
-        **assemble.measured(findings, CACHE, "l3", root),
+        **assemble.measured(findings, assemble.Known("cpu", CACHE, "l3"), root),
     }
 
 
@@ -112,7 +120,9 @@ def test_a_scripted_measurement_becomes_a_valid_artifact(measured, tmp_path):
 
 def test_what_a_variant_is_comes_from_its_author_and_its_source(measured):
     root, findings = measured
-    rows = assemble.measured(findings, CACHE, "l3", root)["cases"]["doubling.middle"]["variants"]
+    rows = assemble.measured(findings, assemble.Known("cpu", CACHE, "l3"), root)["cases"][
+        "doubling.middle"
+    ]["variants"]
     assert rows["pieces"]["file"] == "kernels/doubling/pieces.py"
     assert rows["pieces"]["function"] == "double"
     assert rows["pieces"]["correctness"]["error_beside"]["variant"] == "plain"
@@ -128,7 +138,9 @@ def test_a_block_without_a_failed_variant_counts_places_among_all(measured):
     del late["samples"]["pieces"]
     late["order"] = [[0, 1, 2, 3]] * 6
     found.outcomes["pieces", "middle"] |= {"status": "timeout", "reason": {"text": "hung"}}
-    case = assemble.measured(findings, CACHE, "l3", root)["cases"]["doubling.middle"]
+    case = assemble.measured(findings, assemble.Known("cpu", CACHE, "l3"), root)["cases"][
+        "doubling.middle"
+    ]
     rounds = case["rounds"]["host"]
     assert rounds["participants"] == ["plain", "pieces", "twin-a", "twin-b", "copy"]
     assert rounds["blocks"]["doubling.02"]["order"][0] == [0, 2, 3, 4]
@@ -141,7 +153,9 @@ def test_a_variant_out_of_resources_keeps_no_samples(measured):
     [found] = findings.subjects
     reason = {"text": "no memory"}
     found.outcomes["pieces", "middle"] |= {"status": "out_of_resources", "reason": reason}
-    case = assemble.measured(findings, CACHE, "l3", root)["cases"]["doubling.middle"]
+    case = assemble.measured(findings, assemble.Known("cpu", CACHE, "l3"), root)["cases"][
+        "doubling.middle"
+    ]
     assert "timings" not in case["variants"]["pieces"]
 
 
@@ -152,3 +166,16 @@ def test_an_attempt_tells_the_settings_that_differ_from_its_parents(measured):
     thin = replace(pieces, id="thin", role="attempt", parent="pieces", config={"piece": 64})
     experiment = replace(experiment, variants=(*experiment.variants, thin))
     assert assemble.varied_settings(experiment, thin) == {"piece": [256, 64]}
+
+
+def test_a_step_names_no_parent_where_that_has_no_row(measured):
+    root, findings = measured
+    [found] = findings.subjects
+    experiment = found.plan.experiment
+    wider = replace(experiment.variant("pieces"), id="wider", parent="pieces")
+    pieces = replace(experiment.variant("pieces"), cases=("small",))
+    variants = (experiment.baseline, pieces, wider)
+    found = replace(found, plan=replace(found.plan, variants=variants))
+    middle, small = experiment.case("middle"), experiment.case("small")
+    assert "parent" not in assemble.described(found, wider, middle, root)
+    assert assemble.described(found, wider, small, root)["parent"] == "pieces"

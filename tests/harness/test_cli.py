@@ -64,8 +64,8 @@ def test_plan_says_what_would_run_and_runs_nothing(invoke, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--device", "cuda"), "this version measures on the CPU"),
-        (("--device", "tpu"), "there are: cpu"),
+        (("--device", "tpu"), "there are: cpu, cuda"),
+        (("--device", "cuda"), "torch finds no CUDA device here"),
         (("doublng",), "no subject is called doublng (there are: doubling)"),
         (("--case", "wide"), "no case is called wide"),
         (("--variant", "pices"), "no variant is called pices"),
@@ -79,6 +79,15 @@ def test_wrong_usage_is_told_with_exit_code_2(invoke, words, told):
     result = invoke("run", *words)
     assert result.exit_code == 2
     assert told in re.sub(r"\s+", " ", result.output)
+
+
+@pytest.mark.parametrize("text", [None, "{", "[]", '{"memory-dram-copy": 3}'])
+def test_a_file_of_shapes_that_is_none_is_a_finding(invoke, tmp_path, text):
+    if text is not None:
+        (tmp_path / "shapes").write_text(text)
+    told = invoke("run", "--plan", "--shapes", str(tmp_path / "shapes"))
+    assert told.exit_code == 1
+    assert "shapes" in told.output
 
 
 def test_without_history_the_way_out_is_named(tmp_path, monkeypatch):

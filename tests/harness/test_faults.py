@@ -44,6 +44,14 @@ def test_a_reason_is_one_short_line():
     assert text == "ValueError: first"
 
 
+def test_figures_stand_in_fields_and_in_the_log_and_never_in_prose():
+    reason = classify(RuntimeError("tried to allocate 2.00 GiB of float32, 7,340 left")).reason
+    assert reason["text"] == "RuntimeError: tried to allocate … GiB of float32, … left"
+    assert "2.00 GiB" in reason["log"]
+    reason = classify(OutOfResources()).reason
+    assert reason["text"] == "asks for more shared memory than there is"
+
+
 def test_an_exit_inside_a_call_is_the_variants_failure():
     def leaves():
         raise SystemExit(2)
@@ -63,8 +71,23 @@ def test_an_interrupt_is_nobodys_failure():
 
 def test_a_killed_process_is_told_by_its_signal():
     assert "SIGSEGV" in exited(-11).reason["text"]
-    assert "status 3" in exited(3).reason["text"]
+    assert exited(3).reason["log"] == "exit status 3"
 
 
 def test_a_timeout_says_its_limit():
     assert hung(2.0).reason["limit"] == {"value": 2.0, "unit": "s"}
+
+
+def test_an_assembler_that_fails_is_a_compile_error_with_what_it_said():
+    class PTXASError(Exception):
+        pass
+
+    said = (
+        "PTXAS error: `ptxas` failed with error code 255\n`ptxas` stderr:\nToo many registers\x00\n"
+    )
+    fault = classify(PTXASError(said))
+    assert fault.status == "compile_error"
+    assert fault.reason["text"] == "PTXASError: PTXAS error: `ptxas` failed with error code …"
+    assert "error code 255" in fault.reason["log"]
+    assert "Too many registers" in fault.reason["log"]
+    assert "\x00" not in fault.reason["log"]

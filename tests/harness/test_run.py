@@ -9,11 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import harness
 from harness import record
 from harness import run as session
 from harness.child import ChildFailed, Limits
+from harness.cli import main
 from harness.discover import find, load
 from harness.errors import Refused
 from harness.journal import Journal, leftovers
@@ -328,3 +330,18 @@ def test_a_killed_session_loses_no_finished_block(tmp_path):
 
 def _blocks(root):
     return sum(left.blocks for left in leftovers(root))
+
+
+def test_a_tree_without_history_is_measured_as_the_commit_that_is_given(tmp_path, monkeypatch):
+    monkeypatch.chdir(write_project(tmp_path / "project", git=False))
+    commit, carried = "0" * 40, str(tmp_path / "carried")
+    words = ["--blocks", "1", "--rounds", "1", "--mode", "host_hot"]
+    told = CliRunner().invoke(
+        main, ["run", "--commit", commit, "--bundle", carried, *words], catch_exceptions=False
+    )
+    assert told.exit_code == 0, told.output
+    merged = CliRunner().invoke(
+        main, ["merge", carried, "--out", str(tmp_path / "here")], catch_exceptions=False
+    )
+    assert merged.exit_code == 0, merged.output
+    assert len(record.read(tmp_path / "here" / f"{commit}.json")["runs"]) == 1

@@ -45,6 +45,23 @@ def test_every_round_gives_every_participant_one_turn():
     assert all(sorted(order) == [0, 1, 2, 3] for order in draw_orders("s", 4, 30))
 
 
+@pytest.mark.parametrize("participants", [4, 7, 15, 19])
+def test_the_baseline_comes_first_as_often_as_anyone(participants):
+    orders = [o for block in range(12) for o in draw_orders(f"1/s.{block}", participants, 64)]
+    share = sum(order[0] == 0 for order in orders) / len(orders)
+    assert 0.05 <= share <= 0.3
+    seconds = {order[1] for order in orders if order[0] == 0}
+    assert len(seconds) > participants / 2
+
+
+def test_a_look_is_taken_once_between_two_rounds_in_the_middle(ledger):
+    seen = []
+    around = table(ledger, [participant("a", lambda _: seen.append("turn") or object())])
+    around.watch = lambda: seen.append("watch")
+    around.rounds([[0]] * 4)
+    assert seen == ["turn", "turn", "watch", "turn", "turn"]
+
+
 def test_a_reading_belongs_to_the_round_it_was_taken_in(ledger):
     both = [participant("a"), participant("b")]
     taken = table(ledger, both, ScriptedTimer(10, 20, 30, 40)).rounds([[1, 0], [0, 1]])

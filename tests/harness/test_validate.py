@@ -80,13 +80,28 @@ def test_a_name_that_only_begins_like_a_factor_is_fine():
         ({"variants": (BASELINE, variant(parent="fusd"))}, "its parent 'fusd' is no variant"),
         ({"variants": (BASELINE, variant(role="attempt"))}, "an attempt names the parent"),
         ({"variants": (BASELINE, variant(cases=("tall",)))}, "no case is called 'tall'"),
+        (
+            {
+                "cases": (case(), case("tall")),
+                "variants": (
+                    BASELINE,
+                    variant(cases=("tall",)),
+                    variant("wider", role="attempt", parent="fused"),
+                ),
+            },
+            "variant 'wider': its parent 'fused' does not run on case 'wide'",
+        ),
         ({"variants": (BASELINE, variant(gate_cases=()))}, "case 'wide' is timed"),
         ({"variants": (replace(BASELINE, backend=None), variant())}, "a baseline says its backend"),
         ({"cases": (case(timed=False),)}, "no case is timed"),
         ({"cases": (case(), case())}, "2 of them share this id"),
         ({"cases": (case(dtype="float33"),)}, "'float33' is no dtype"),
         ({"cases": (case(shape={"Rows": 2}),)}, "a dimension cannot be called 'Rows'"),
-        ({"modes": ("graph",)}, "mode 'graph' is not measured by this version"),
+        ({"modes": ("graf",)}, "no mode is called 'graf'"),
+        ({"headline": ("fusd",)}, "headline: no variant is called 'fusd'"),
+        ({"cases": (case(modes=("graf",)),)}, "case 'wide': no mode is called 'graf'"),
+        ({"variants": (BASELINE, variant(modes=("graf",)))}, "variant 'fused': no mode is called"),
+        ({"variants": (replace(BASELINE, modes=("host",)), variant())}, "is timed in every mode"),
         ({"margin": 0.0}, "margin"),
         (
             {
@@ -113,5 +128,5 @@ def test_each_fault_is_told(changes, words):
 
 
 def test_all_faults_are_told_at_once():
-    faulty = experiment(margin=2.0, modes=("graph",), cases=(case("Wide"),))
+    faulty = experiment(margin=2.0, modes=("graf",), cases=(case("Wide"),))
     assert len(faults_of(faulty)) == 3

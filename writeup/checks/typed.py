@@ -103,6 +103,15 @@ def _strings(where: str, held: Json, *, named: bool) -> Iterator[tuple[str, str,
             yield from _strings(where + pointer(index), value, named=named)
 
 
+def glossary_of_figures(sources: Sources, _: Mapping[str, Told]) -> Iterator[Problem]:
+    """Terms of the project's glossary that are figures and no names."""
+    for word in sources.config.glossary:
+        if numerals.figures(word) or not any(character.isalpha() for character in word):
+            message = f"the glossary's {word!r} is a figure, not a name"
+            hint = "a glossary holds names with digits in them, such as that of a model"
+            yield Problem(sources.config.source, 0, 0, "bad-config", message, hint)
+
+
 def literals(_: Sources, told: Mapping[str, Told]) -> Iterator[Problem]:
     """Literals that are results after all, and more of them than a few."""
     for each in told.values():
