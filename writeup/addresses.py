@@ -27,7 +27,7 @@ _CONSTANTS = {
     "OUTLIER_MADS": "blocks",
     "MARGIN": "margin",
 }
-_UNLINKED = ("tick", "counter", "digest", "size", "glossary")
+_UNLINKED = ("tick", "digest", "size", "glossary")
 _OF_BLOB = ("source", "diff")
 
 

@@ -82,7 +82,11 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
         placed=composed.places,
     )
     problems = check.weighed(
-        [*problems, *finished.problems, *links.broken_links(finished.pages, composed.links)],
+        [
+            *problems,
+            *finished.problems,
+            *links.broken_links(finished.pages, composed.links, project.base_url),
+        ],
         project,
     )
     _stop(problems, project, unreadable=False)

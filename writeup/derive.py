@@ -371,11 +371,6 @@ def constant(key: str) -> Evidence:
     return _shown("constant", (), (key,), value, None, label=key.lower().replace("_", " "))
 
 
-def counter(number: int) -> Evidence:
-    """A number that the generator counts: a list, a figure, a section."""
-    return Evidence("counter", (), str(number), (str(number),), value=number)
-
-
 def axis(value: float, unit: str) -> Evidence:
     """A tick of an axis."""
     return Evidence("tick", (), tick(value, unit), (repr(value), unit), value=value, unit=unit)

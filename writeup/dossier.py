@@ -302,7 +302,9 @@ def _documents(artifact: Artifact, run: Run) -> Iterator[views.Document]:
             id=f"{run.id}/documents/{key}",
             title=str(held["title"]),
             link=str(held["link"]),
-            claim=str(held.get("claim", "")),
+            claim=derive.fact(artifact, where + "/claim", "what is relied on")
+            if "claim" in held
+            else "",
             version=derive.fact(artifact, where + "/version", "version checked"),
             installed=derive.fact(artifact, where + "/installed", "version installed")
             if "installed" in held

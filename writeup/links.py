@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
@@ -115,8 +115,11 @@ def _css_links(source: str, offset: int) -> Iterator[Link]:
 def broken_links(
     pages: Mapping[str, bytes],
     placed: Places = _NO_PLACES,
+    base: str = "",
 ) -> list[Problem]:
     """Links that lead nowhere, out of the site or to another host unasked, sorted.
+
+    base is where the site will be published: addresses below it are its own.
 
     placed gives path, line and column of the link in a story, by page and destination as
     it stands on the page; a problem points there, else at the finished page.
@@ -129,18 +132,18 @@ def broken_links(
     found = {path: anchors(path, source) for path, source in sources.items()}
     problems: set[Problem] = set()
     for path, source in sources.items():
-        for link, message, hint in _faults(path, source, pages, found):
+        for link, message, hint in _faults(path, source, pages, found, base.rstrip("/")):
             problems.add(_problem(path, source, link, placed, (message, hint)))
     return sorted(problems)
 
 
 def _faults(
-    page: str, source: str, pages: Mapping[str, bytes], found: Mapping[str, Anchors]
+    page: str, source: str, pages: Mapping[str, bytes], found: Mapping[str, Anchors], base: str
 ) -> Iterator[tuple[Link, str, str]]:
     """Every link, reference and id of a page that is wrong, what is, and a hint."""
     here = found[page]
     for link in here.links:
-        message, hint = _judge(page, link, pages, found)
+        message, hint = _judge(page, _own(link, page, base), pages, found)
         if message:
             yield link, message, hint
     for reference in here.references:
@@ -150,6 +153,16 @@ def _faults(
         if count > 1:
             at = Link(repeated, max(0, source.find(f'"{repeated}"')), fetched=False)
             yield at, f"the id '{repeated}' stands on the page more than once", ""
+
+
+def _own(link: Link, page: str, base: str) -> Link:
+    """The link as one within the site, where it is an address below the site's own."""
+    if not base or not f"{link.destination}/".startswith(f"{base}/"):
+        return link
+    path, sign, fragment = link.destination.removeprefix(base).lstrip("/").partition("#")
+    target = "index.html" if not path else f"{path}index.html" if path.endswith("/") else path
+    relative = posixpath.relpath(target, posixpath.dirname(page) or ".")
+    return replace(link, destination=f"{relative}{sign}{fragment}")
 
 
 def _judge(

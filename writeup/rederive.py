@@ -532,12 +532,9 @@ _NAMING = {
 def _held(value: Any, path: str) -> Iterator[Any]:
     """What lies at a path below raw JSON; a step `*` is every member."""
     step, _, rest = path.partition("/")
-    found = [value]
-    if step == "*":
-        found = list(value.values())
-    elif step:
-        found = [value[step]] if step in value else []
-    for each in found:
+    if not isinstance(value, dict):
+        return
+    for each in value.values() if step == "*" else [value[step]] if step in value else []:
         yield from _held(each, rest) if rest else [each]
 
 
@@ -571,6 +568,16 @@ def _name(entry: Entry, records: Records) -> Derived:
             if same or found == name:
                 return Derived(name)
     raise UnderivableError(f"no record of the site names '{name}'")
+
+
+def measured_as(path: str, records: Records) -> set[str]:
+    """The blob ids under which runs measured a file of the project; none if none loaded it."""
+    return {
+        str(files[path])
+        for raw in records.artifacts.values()
+        for files in _held(raw, "runs/*/sources/files")
+        if isinstance(files, dict) and path in files
+    }
 
 
 # Fewer digits of an id may be read as a figure.
@@ -621,11 +628,6 @@ _CONSTANTS = {
 
 def _constant(entry: Entry, _: Records) -> Derived:
     return _value(_CONSTANTS[entry.args[0]], entry)
-
-
-def _counter(entry: Entry, _: Records) -> Derived:
-    number = int(entry.args[0])
-    return Derived(str(number), number)
 
 
 def _tick(entry: Entry, _: Records) -> Derived:
@@ -722,7 +724,6 @@ FORMS: Mapping[str, Callable[[Entry, Records], Derived]] = {
     "digest": _digest,
     "size": _size,
     "constant": _constant,
-    "counter": _counter,
     "tick": _tick,
     "literal": _listed,
     "glossary": _listed,

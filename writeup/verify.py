@@ -31,11 +31,14 @@ from writeup.rederive import (
     blob_id,
     derive,
     enclosing,
+    measured_as,
     sources,
 )
 
 _LITERALS = "literals/index.html"
 _METHOD = "method/index.html"
+# Shown at any address, so its links are whole ones where the site says where it is published.
+_LOST = "404.html"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -409,9 +412,12 @@ class _Reader:
         inner = self._inner
         if inner is None or inner.tag != tag or match[3] or match[4]:
             self._fault(match.start(), f"{match[0]!r} does not end what is open")
-            return
-        inner.end = match.start()
-        self._inner = inner.parent
+        # What was left open inside ends with it, so that one fault is told once.
+        closed = next((each for each in self._around() if each.tag == tag), None)
+        while closed and self._inner is not closed.parent:
+            inner = self._inner or closed
+            inner.end = match.start()
+            self._inner = inner.parent
 
     def _open(self, tag: str, match: re.Match[str]) -> None:
         if tag not in _TAGS:
@@ -538,7 +544,9 @@ def _page_problems(
                 yield _at(path, text, offset, "markup", message)
             yield from _number_problems(path, text, seen[path], here)
             yield from _holder_problems(path, text, seen, here, entries)
+            yield from _role_problems(path, text, seen[path], here, entries)
             yield from _link_problems(path, text, seen, files)
+            yield from _source_problems(path, text, seen[path], records)
             yield from _line_problems(path, text, seen[path], here, entries, records.sources)
 
 
@@ -732,6 +740,36 @@ def _holder_problems(
                 yield _at(path, text, element.start, "link", message)
 
 
+# The class by which a style sheet gives a badge its sign and its colour.
+_TONES = {"faster": "faster", "slower": "slower", "same": "same", "cannot tell": "unclear"}
+
+
+def _role_problems(
+    path: str,
+    text: str,
+    seen: _Seen,
+    occurrences: list[_Occurrence],
+    entries: Mapping[str, Entry],
+) -> Iterator[Problem]:
+    """Evidence that a page passes off as what it is not: badges, and ticks of no axis."""
+    for element in seen.elements:
+        if "badge" not in element.classes:
+            continue
+        for entry in _held(element, occurrences, entries):
+            tones = [each for each in element.classes if each in _TONES.values()]
+            if entry.form == "verdict" and tones != [_TONES.get(entry.text)]:
+                message = f"the badge of {entry.text!r} is that of another verdict"
+                yield _at(path, text, element.at, "text", message)
+    drawings = [(each.start, each.end) for each in seen.elements if each.tag == "svg"]
+    for occurrence in occurrences:
+        found = entries.get(occurrence.key)
+        if found is None or found.form != "tick":
+            continue
+        if not any(start <= occurrence.offset < end for start, end in drawings):
+            message = f"{found.text!r} is the tick of an axis, but stands in no drawing"
+            yield _at(path, text, occurrence.offset, "text", message)
+
+
 def _held(
     element: _Element, occurrences: list[_Occurrence], entries: Mapping[str, Entry]
 ) -> list[Entry]:
@@ -752,14 +790,24 @@ def _link_problems(
     path: str, text: str, seen: Mapping[str, _Seen], files: Mapping[str, bytes]
 ) -> Iterator[Problem]:
     """Links within the site that lead nowhere, and what a page takes in from elsewhere."""
+    home = _address(seen) if path == _LOST else ""
     for element in seen[path].elements:
         for name in ("href", "src"):
             if name not in element.attributes:
                 continue
             to = element.attributes[name].strip()
+            if home and to.startswith(home):
+                to = to.removeprefix(home) or "index.html"
             message = _lost(path, element, to, seen, files)
             if message:
                 yield _at(path, text, element.at, "link", message)
+
+
+def _address(seen: Mapping[str, _Seen]) -> str:
+    """Where the site says that it is published; empty if it does not say."""
+    front = seen.get("index.html", _Seen()).elements
+    stated = (each.attributes for each in front if each.attributes.get("rel") == "canonical")
+    return next((each.get("href", "") for each in stated), "")
 
 
 def _lost(
@@ -778,6 +826,21 @@ def _lost(
     if element.tag == "script" and not re.fullmatch(r"assets/[^/]+\.js", target):
         return f"{to!r} is no script of the site"
     return ""
+
+
+def _source_problems(path: str, text: str, seen: _Seen, records: Records) -> Iterator[Problem]:
+    """Names of measured files that lead to what another file held."""
+    for element in seen.elements:
+        target, _ = _target(path, element.attributes.get("href", ""))
+        page = re.fullmatch(r"sources/([^/]+)/index\.html", target)
+        if element.tag != "a" or page is None or target == path:
+            continue
+        shown = re.sub(r"<[^>]*>", "", text[element.start : element.end])
+        name = html.unescape(shown).strip()
+        blobs = measured_as(name, records)
+        if blobs and page[1] not in blobs:
+            message = f"{name!r} leads to what another file held"
+            yield _at(path, text, element.at, "link", message)
 
 
 def _line_problems(
@@ -877,7 +940,7 @@ def _homes(
         yield _LITERALS, fragment
     elif entry.form == "constant":
         yield _METHOD, fragment
-    elif entry.form in {"digest", "size", "counter", "tick"}:
+    elif entry.form in {"digest", "size", "tick"}:
         yield target, fragment
     else:
         for address in entry.at:

@@ -61,7 +61,7 @@ def test_other_forms_have_pages_of_their_own():
     assert target("constant", (), ["LEVEL"]) == ("method/index.html", "level")
 
 
-@pytest.mark.parametrize("form", ["tick", "counter", "glossary", "digest", "size"])
+@pytest.mark.parametrize("form", ["tick", "glossary", "digest", "size"])
 def test_what_stands_for_itself_leads_nowhere(form):
     assert target(form, ["results/x.json"]) is None
     assert addresses.href("index.html", Evidence(form, ("a",), "5")) == ""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.worlds import minimal_artifact, write_results
-from writeup import build, numerals
+from writeup import build, numerals, verify
 from writeup.errors import Problems
 from writeup.numerals import Names
 
@@ -112,3 +112,11 @@ def test_ignored_rules_are_told_on_a_public_page(tmp_path):
     settings = '[[ignore]]\nrule = "no-attempts"\npath = "kernels/*"\nreason = "it is a survey"\n'
     site = build.build(build.configuration(world(tmp_path, settings=settings)))
     assert "it is a survey" in site.files["literals/index.html"].decode()
+
+
+def test_a_site_that_knows_its_address_builds_and_is_confirmed(tmp_path):
+    folder = world(tmp_path, settings='base_url = "https://example.org/kernels"\n')
+    project = build.configuration(folder)
+    site = build.publish(build.build(project), project)
+    assert b"https://example.org/kernels/assets/" in (site / "404.html").read_bytes()
+    assert verify.verify(site) == []

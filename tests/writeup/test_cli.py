@@ -406,4 +406,4 @@ def test_a_folder_where_a_file_belongs_ends_in_words(base):
     (base / "kernels" / "gelu" / "story.md").mkdir(parents=True)
     done = run("build", "--root", base)
     assert done.exit_code == 1
-    assert "cannot be read" in done.stderr
+    assert "no regular file" in done.stderr

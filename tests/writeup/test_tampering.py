@@ -110,6 +110,107 @@ def test_one_changed_sample_in_the_published_artifact_is_found(tmp_path, site):
     assert verified(tmp_path, sealed(altered))
 
 
+def inserted(files, added, evidence=()):
+    """The site with markup put into its story, and evidence (entry, text in the markup)."""
+    text = files[STORY].decode()
+    at = text.index("</main>")
+    found = json.loads(files["citations.json"])
+    for each in found["occurrences"]:
+        if each["page"] == STORY and each["offset"] >= at:
+            each["offset"] += len(added)
+    for entry, shown in evidence:
+        canonical = json.dumps([entry["form"], entry["at"], entry["args"]])
+        key = hashlib.sha256(canonical.encode()).hexdigest()[:12]
+        found["evidence"][key] = {**entry, "text": shown}
+        place = {"page": STORY, "offset": at + added.index(shown), "length": len(shown)}
+        found["occurrences"].append({**place, "key": key})
+    story = text[:at] + added + text[at:]
+    altered = {STORY: story.encode(), "citations.json": json.dumps(found).encode()}
+    return sealed({**files, **altered})
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "<p>It is nine times faster.</p>",
+        "<p>It is <em>twice</em> as fast.</p>",
+        "<p>It takes half the time.</p>",
+        "<p>It is faster by an order of magnitude.</p>",
+        "<metadata>9.9 × faster</metadata>",
+        "<!--> 9.9 × <!-- -->",
+        '<style>p::after{content:"9.9 ×"}</style>',
+        '<script>document.write("9.9 ×")</script>',
+        "<svg><style><text>9.9</text></style></svg>",
+        '<iframe srcdoc="9.9 ×"></iframe>',
+        '<img alt="" src="data:image/svg+xml,%3Csvg%3E9.9%3C/svg%3E">',
+        '<a class="ln" data-n="9.9 ×"></a>',
+        '<p =">9.9 ×<p ">x</p>',
+        '<a href="../../gone/index.html">a</a>',
+        '<a href="#gone">a</a>',
+    ],
+)
+def test_what_is_put_into_a_page_is_found(tmp_path, site, added):
+    assert verified(tmp_path / "sound", inserted(site, "<p>It is faster.</p>")) == []
+    problems = verified(tmp_path / "forged", inserted(site, added))
+    assert {each["path"] for each in problems} == {STORY}
+
+
+def test_the_key_of_an_evidence_shown_as_text_is_found(tmp_path, site):
+    keys = json.loads(site["citations.json"])["evidence"]
+    key = next(each for each in keys if any(character.isdigit() for character in each))
+    (problem,) = verified(tmp_path, inserted(site, f"<p>{key}</p>"))
+    assert problem["rule"] == "verify-number"
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("chunked-small", True),
+        ("host_hot", True),
+        ("torch 2.13.0", True),
+        ("50 ms", False),
+        ("over a 50 ms sleep", False),
+        ("2.13.0", False),
+    ],
+)
+def test_only_what_a_record_calls_by_it_is_a_name(tmp_path, site, name, known):
+    entry = {"form": "name", "at": [], "args": [name]}
+    problems = verified(tmp_path, inserted(site, f"<p>Of {name}.</p>", [(entry, name)]))
+    assert (problems == []) == known
+
+
+def test_the_number_of_another_line_is_found(tmp_path, site):
+    for path in (STORY, next(each for each in site if re.match("sources/.*html", each))):
+        altered = swapped(site[path].decode(), r'data-n="(\d+)"')
+        forged = verified(tmp_path / path, sealed({**site, path: altered.encode()}))
+        assert all("is not the number of the line" in each["message"] for each in forged)
+        assert forged
+
+
+def test_the_name_of_a_file_that_leads_to_another_is_found(tmp_path, site):
+    text = site[STORY].decode()
+    found = re.search(r'<a class="path" href="\.\./\.\./sources/(\w+)/index\.html">', text)
+    other = next(each.split("/")[1] for each in site if re.match("sources/", each))
+    assert other != found[1]
+    altered = text[: found.start(1)] + other + text[found.end(1) :]
+    problems = verified(tmp_path, sealed({**site, STORY: altered.encode()}))
+    (problem,) = problems
+    assert problem["message"].endswith("leads to what another file held")
+
+
+@pytest.mark.parametrize("name", ["extra.htm", "extra.xhtml", "extra.txt", "stories/a.md"])
+def test_a_file_that_a_build_does_not_write_is_found(tmp_path, site, name):
+    (problem,) = verified(tmp_path, sealed({**site, name: b"9.9 times faster"}))
+    assert (problem["path"], problem["rule"]) == (name, "verify-file")
+
+
+def test_a_style_sheet_that_shows_a_number_is_found(tmp_path, site):
+    path = next(each for each in site if each.endswith(".css"))
+    altered = site[path] + b'\np::after{content:"9.9"}'
+    (problem,) = verified(tmp_path, sealed({**site, path: altered}))
+    assert (problem["path"], problem["rule"]) == (path, "verify-style")
+
+
 def test_a_moved_link_is_found(tmp_path, site):
     text = site[STORY].decode()
     place = "softmax.wide/compiled/host"

@@ -12,6 +12,7 @@ from writeup.errors import WriteupError
 from writeup.evidence import Evidence
 from writeup.finish import citations, finish
 from writeup.numerals import Names
+from writeup.quantity import Quantity, show
 from writeup.verify import verify
 
 STORY = "stories/softmax/index.html"
@@ -95,6 +96,8 @@ def every_form(artifact, copy):
     yield derive.fact(artifact, f"{at}/environment/flags/triton_interpret")
     yield derive.share(artifact, f"{at}/experiments/softmax/margin")
     yield derive.sampled(artifact, f"{at}/controls/floor/host")
+    calibration = f"{at}/controls/calibration"
+    yield derive.drift(artifact, f"{calibration}/copy-start", f"{calibration}/copy-end")
     yield derive.shape(artifact, f"{case.pointer}/shape")
     yield derive.listed(artifact, f"{at}/experiments/softmax/order")
     yield derive.date(artifact, f"{at}/started")
@@ -105,7 +108,7 @@ def every_form(artifact, copy):
     yield from (derive.digest(COPY, copy), derive.size(COPY, copy))
     for key in ("LEVEL", "MARGIN", "BLOCKS", "MIN_BLOCKS", "OUTLIER_MADS"):
         yield derive.constant(key)
-    yield from (derive.counter(3), derive.axis(1e-5, "s"))
+    yield derive.axis(1e-5, "s")
     yield derive.literal("kernels/softmax/story.md:3:4", "5", "the steps of an instruction")
     yield from (
         derive.listing(blob, 1, 1, "def softmax(x):"),
@@ -119,7 +122,9 @@ def world(recorded):
     registry = {}
     shown = list(every_form(artifact, copy))
     blob = rederive.blob_id(SOURCE.encode())
-    story = [f"<p>{number(STORY, each, registry)}</p>" for each in shown]
+    story = [f"<p>{number(STORY, each, registry)}</p>" for each in shown if each.form != "tick"]
+    axis = next(each for each in shown if each.form == "tick")
+    story.append(f"<svg><text>{registry.setdefault(axis.key, axis).marked}</text></svg>")
     ids = {(addresses.target(each) or ("", ""))[1] for each in shown if each.form != "constant"}
     for case in artifact.runs[RUN].cases.values():
         for variant in case.variants.values():
@@ -133,7 +138,7 @@ def world(recorded):
         + number(f"sources/{blob}/index.html", shown[-1], registry)
         + "</pre>",
         "literals/index.html": f"<p>L2, {number('literals/index.html', literal, registry)}</p>",
-        "method/index.html": "".join(f'<b id="{each}"></b>' for each in constants),
+        "method/index.html": "".join(f'<p id="{each}"></p>' for each in constants),
         COPY: copy,
         f"sources/{blob}/eager.py": SOURCE.encode(),
     }
@@ -169,6 +174,15 @@ def laid(folder, pages):
 def told(folder, pages, recorded, *, files):
     """Messages about a site in which files were changed and the manifest was made to fit."""
     return [each.message for each in verify(laid(folder, sealed({**pages, **files}, recorded)))]
+
+
+def shifted(pages, at, by):
+    """The citations of pages of which the story was made longer at an offset."""
+    found = json.loads(pages["citations.json"])
+    for each in found["occurrences"]:
+        if each["page"] == STORY and each["offset"] >= at:
+            each["offset"] += by
+    return dumped(found)
 
 
 def text_of(pages, form, at=""):
@@ -270,7 +284,8 @@ def test_a_link_to_an_anchor_that_is_gone_is_found(tmp_path, pages, recorded):
     gone = pages[RESULT].replace(anchor, b'id="other"')
     messages = told(tmp_path, pages, recorded, files={RESULT: gone})
     assert messages
-    assert all("where it does not come from" in message for message in messages)
+    lost = ("where it does not come from", "leads to no place on its page")
+    assert all(message.endswith(lost) for message in messages)
 
 
 def test_an_occurrence_removed_from_the_citations_is_found(tmp_path, pages, recorded):
@@ -307,13 +322,12 @@ def test_an_altered_machine_value_is_found(tmp_path, pages, recorded):
     [
         "<p>It takes 5 ms.</p>",
         "<p>It takes &#53; ms.</p>",
-        "<p>It takes <b>5</b></p>",
+        "<p>It takes <strong>5</strong></p>",
         "<p>&frac12;</p>",
         "<p>٣</p>",
-        "<img alt='5 bars' src='a.png'>",
+        "<a href='index.html' title='5 bars'>a</a>",
         "<p aria-label='&#53;'>a</p>",
         "<svg><title>5</title></svg>",
-        '<script type="application/json">{"say": "5"}</script>',
         "<meta name='description' content='5'>",
     ],
 )
@@ -324,9 +338,210 @@ def test_a_number_smuggled_into_a_page_is_found(tmp_path, pages, recorded, added
 
 
 def test_what_only_machines_read_is_not_a_number(tmp_path, pages, recorded):
-    added = "<!-- 5 --><script>let x = 5</script><p id='a5' class='b5' data-x='5'>a</p>"
+    added = "<p id='a5' class='b5'>a</p><svg viewBox='0 0 5 5'><path d='M 5 5'/></svg>"
     story = pages[STORY].decode() + added
     assert told(tmp_path, pages, recorded, files={STORY: story.encode()}) == []
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "<!-- 9.9 -->",
+        "<!--> 9.9 × <!-- -->",
+        "<!-- --!> 9.9 × <!-- -->",
+        "<!x> 9.9",
+        "<?x > 9.9 × ?>",
+        "<![CDATA[ > 9.9 ]]>",
+        "<metadata>much faster</metadata>",
+        "<svg><metadata>much faster</metadata></svg>",
+        '<style>p::after{content:"9.9 ×"}</style>',
+        "<svg><style>text{}</style></svg>",
+        '<p style="--x:9">a</p>',
+        '<script>document.write("9.9 ×")</script>',
+        '<script type="application/json">{"href":"9.9"}</script>',
+        "<script src='https://example.com/a.js'></script>",
+        "<script src='index.html'></script>",
+        '<iframe srcdoc="fast"></iframe>',
+        '<iframe src="index.html"></iframe>',
+        '<object data="data:text/html,fast"></object>',
+        '<embed src="index.html">',
+        '<img alt="" src="data:image/svg+xml,fast">',
+        '<img alt="" src="https://example.com/fast.png">',
+        '<table><tr><td abbr="fast">x</td></tr></table>',
+        '<p data-x="fast">x</p>',
+        '<p onclick="go()">x</p>',
+        '<p title="x" title="y">x</p>',
+        "<p title=9>x</p>",
+        '<p =">fast<p ">x</p>',
+        '<a/x=">fast<b ">',
+        '<p>fast <p ">x</p>',
+        "<p>fast <",
+        "<p>fast",
+        "<div/>fast",
+        "</p>",
+        '<input value="fast">',
+        "<progress>fast</progress>",
+        "<math><mn>x</mn></math>",
+        "<textarea>fast</textarea>",
+        "<noscript>fast</noscript>",
+        "<template>fast</template>",
+        "<xmp>fast</xmp>",
+        "<meta http-equiv='refresh' content='0;url=fast'>",
+        "<meta name='keywords' content='fast'>",
+        "<meta charset='utf-16'>",
+        "<link rel='stylesheet' href='https://example.com/a.css'>",
+        "<data value='9'>fast</data>",
+        "<a href='javascript:fast()'>x</a>",
+        "<a class='ln' data-n='9.9'></a>",
+        "<span class='line'><a class='ln' data-n='9'></a>fast</span>",
+    ],
+)
+def test_markup_that_no_page_of_ours_has_is_found(tmp_path, pages, recorded, added):
+    story = pages[STORY].decode() + added
+    assert told(tmp_path, pages, recorded, files={STORY: story.encode()})
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "nine times faster",
+        "nine <em>times</em> faster",
+        "Nine&#32;times faster",
+        "ni\u00adne times faster",
+        "twice as fast",
+        "half the time",
+        "an order of magnitude",
+        "a factor of two",
+        "twenty-one percent",
+        "tenfold",
+        "two hundred milliseconds",
+        "It doubled.",
+    ],
+)
+def test_a_number_in_words_is_found(tmp_path, pages, recorded, added):
+    story = pages[STORY].decode() + f"<p>{added}</p>"
+    (message,) = told(tmp_path, pages, recorded, files={STORY: story.encode()})
+    assert "in words that comes from no artifact" in message
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "one of them, two passes, the second time",
+        "<span>two</span></p><p><span>times</span>",
+        "half-open, sometimes, a halfway house",
+    ],
+)
+def test_words_that_neither_multiply_nor_measure_are_let_be(tmp_path, pages, recorded, added):
+    story = pages[STORY].decode() + f"<p>{added}</p>"
+    assert told(tmp_path, pages, recorded, files={STORY: story.encode()}) == []
+
+
+def test_the_key_of_an_evidence_is_a_number_where_it_is_shown(tmp_path, pages, recorded):
+    found = json.loads(pages["citations.json"])
+    key = next(each for each in found["evidence"] if any(c.isdigit() for c in each))
+    story = pages[STORY].decode() + f"<p>{key}</p>"
+    (message,) = told(tmp_path, pages, recorded, files={STORY: story.encode()})
+    assert "comes from no artifact" in message
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "extra.htm",
+        "extra.xhtml",
+        "extra.txt",
+        "extra.json",
+        "results/extra.csv",
+        "assets/extra.wasm",
+        "sources/extra/eager.py",
+        "picture.png",
+        ".nojekyll",
+    ],
+)
+def test_a_file_of_a_kind_that_is_not_published_is_found(tmp_path, pages, recorded, name):
+    (message,) = told(tmp_path, pages, recorded, files={name: b"9.9 times"})
+    assert message == "it is of a kind that no site of ours has"
+
+
+def test_a_file_that_is_only_a_link_to_one_is_found(tmp_path, pages, recorded):
+    laid(tmp_path, sealed(pages, recorded))
+    (tmp_path / "extra.html").symlink_to(tmp_path / "method/index.html")
+    (problem,) = verify(tmp_path)
+    assert (problem.path, problem.rule) == ("extra.html", "verify-file")
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        'p::after { content: "9.9 ×" }',
+        'p::after { content: "much faster" }',
+        'p::after { content/**/: "9.9" }',
+        "p::after { c\\6fntent: 'x' }",
+        "p::after { content: counter(x) }",
+        "p::after { content: attr(id) }",
+        "p { list-style-type: '9.9 ' }",
+        "p { quotes: '9' '9' }",
+        "@import 'other.css';",
+    ],
+)
+def test_a_style_sheet_that_says_something_is_found(tmp_path, pages, recorded, sheet):
+    path = "assets/writeup.css"
+    sound = b".b::before { content: '(' / ''; } .l::before { content: attr(data-n); }"
+    assert told(tmp_path / "sound", pages, recorded, files={path: sound}) == []
+    assert told(tmp_path / "other", pages, recorded, files={path: sheet.encode()})
+
+
+def test_a_page_in_another_encoding_is_found(tmp_path, pages, recorded):
+    files = {"extra.html": "<p>fast</p>".encode("utf-16")}
+    assert "it is not UTF-8" in told(tmp_path, pages, recorded, files=files)
+
+
+@pytest.mark.parametrize(
+    ("tone", "found"), [("slower", False), ("faster", True), ("same faster", True), ("", True)]
+)
+def test_a_badge_is_of_the_verdict_that_it_holds(tmp_path, pages, recorded, tone, found):
+    text = pages[STORY].decode()
+    assert text.count(">slower<") == 1
+    at = text.rindex("<p>", 0, text.index(">slower<"))
+    story = text[:at] + f"<p class='badge {tone}'>" + text[at + 3 :]
+    files = {STORY: story.encode(), "citations.json": shifted(pages, at, len(story) - len(text))}
+    messages = told(tmp_path, pages, recorded, files=files)
+    assert messages == ["the badge of 'slower' is that of another verdict"] * found
+
+
+def test_a_tick_of_an_axis_stands_in_a_drawing(tmp_path, pages, recorded):
+    text = pages[STORY].decode()
+    tick = next(
+        each["offset"]
+        for each in json.loads(pages["citations.json"])["occurrences"]
+        if json.loads(pages["citations.json"])["evidence"][each["key"]]["form"] == "tick"
+    )
+    at = text.rindex("<svg>", 0, tick)
+    story = text[:at] + "<div>" + text[at + 5 :].replace("</svg>", "</div>", 1)
+    files = {STORY: story.encode(), "citations.json": shifted(pages, at, 0)}
+    (message,) = told(tmp_path, pages, recorded, files=files)
+    assert message.endswith("is the tick of an axis, but stands in no drawing")
+
+
+@pytest.mark.parametrize(
+    ("to", "lost"),
+    [
+        ("../../gone/index.html", "no file of the site"),
+        ("../..", "no file of the site"),
+        ("../../method/index.html#gone", "no place on its page"),
+        ("#gone", "no place on its page"),
+        (f"../../{COPY}#gone", "no place on its page"),
+        ("../../method/index.html#level", ""),
+        (f"../../{COPY}", ""),
+        ("https://example.com/#gone", ""),
+    ],
+)
+def test_any_link_within_the_site_leads_somewhere(tmp_path, pages, recorded, to, lost):
+    story = pages[STORY].decode() + f"<a href='{to}'>a</a>"
+    messages = told(tmp_path, pages, recorded, files={STORY: story.encode()})
+    assert len(messages) == bool(lost)
+    assert all(lost in each for each in messages)
 
 
 def test_a_number_declared_a_name_must_be_one(tmp_path, pages, recorded):
@@ -339,7 +554,7 @@ def test_a_number_declared_a_name_must_be_one(tmp_path, pages, recorded):
     )
     files = {STORY: story.encode(), "citations.json": dumped(found)}
     (message,) = told(tmp_path, pages, recorded, files=files)
-    assert "no record of the site names '5.1'" in message
+    assert "'5.1' is a number, not a name" in message
 
 
 def test_a_literal_must_stand_on_the_public_list(tmp_path, pages, recorded):
@@ -361,22 +576,62 @@ def test_a_changed_source_is_found(tmp_path, pages, recorded):
     assert told(tmp_path, pages, recorded, files=files)
 
 
-def test_versions_are_names_behind_what_they_belong_to(recorded):
-    _, artifact = recorded
-    records = rederive.Records({COMMIT: dict(artifact.raw)}, {}, {})
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        ("torch 2.13.0", True),
+        ("chunked-small", True),
+        ("Chunked", True),
+        ("softmax.wide", True),
+        ("host_hot", True),
+        ("float32", True),
+        ("memory-dram-copy", True),
+        ("kernels/softmax/chunked.py", True),
+        ("chunked.py", True),
+        ("float32_matmul_precision", True),
+        (RUN, True),
+        (COMMIT, True),
+        ("torch 2.13.1", False),
+        ("13", False),
+        ("2.13", False),
+        ("chunk 4", False),
+        ("3 s", False),
+        ("softmax over", False),
+        ("50 ms", False),
+        ("over a 50 ms sleep", False),
+        ("CLOCK_MONOTONIC_RAW over a 50 ms sleep", False),
+        ("Softmax over rows", False),
+    ],
+)
+def test_names_are_ids_and_versions_and_never_prose(recorded, word, named):
+    records = rederive.Records({COMMIT: json.loads(recorded[0])}, {}, {})
+    entry = rederive.Entry("k", "name", (), (word,), word)
+    if named:
+        assert rederive.derive(entry, records).text == word
+    else:
+        with pytest.raises(rederive.UnderivableError):
+            rederive.derive(entry, records)
 
-    def named(word):
-        entry = rederive.Entry("k", "name", (), (word,), word)
-        try:
-            return rederive.derive(entry, records).text == word
-        except rederive.UnderivableError:
-            return False
 
-    assert named("torch 2.13.0")
-    assert named("chunked-small")
-    assert not named("torch 2.13.1")
-    assert not named("13")
-    assert not named("2.13")
+def test_a_figure_that_a_record_holds_is_no_name(recorded):
+    raw = json.loads(recorded[0])
+    raw["runs"][RUN]["cases"]["softmax.wide"]["variants"]["eager"]["config"] = {"33554432": 1}
+    records = rederive.Records({COMMIT: raw}, {}, {})
+    with pytest.raises(rederive.UnderivableError, match="is a number"):
+        rederive.derive(rederive.Entry("k", "name", (), ("33554432",), ""), records)
+
+
+def test_an_id_is_not_cut_so_short_that_it_reads_as_a_figure(recorded):
+    records = rederive.Records({COMMIT: json.loads(recorded[0])}, {}, {})
+
+    def short(digest, length):
+        return rederive.derive(rederive.Entry("k", "short", (digest,), (length,), ""), records)
+
+    assert short(COMMIT, "10").text == COMMIT[:10]
+    with pytest.raises(rederive.UnderivableError, match="too few"):
+        short(COMMIT, "2")
+    with pytest.raises(rederive.UnderivableError, match="no record"):
+        short("softmax.wide", "10")
 
 
 def test_twins_and_margins_are_derived_from_the_record(recorded):
@@ -391,6 +646,67 @@ def test_twins_and_margins_are_derived_from_the_record(recorded):
     assert shown("twins").value == expected.value
     assert "–" in shown("twins-band").text
     assert shown("margin").text.endswith("%")
+
+
+def test_what_follows_from_two_ceilings_has_a_band_of_their_ends(recorded):
+    raw = json.loads(recorded[0])
+    at = f"{COMMIT}/{RUN}"
+    held = raw["runs"][RUN]["ceilings"]
+    held["c"] = {"resource": "compute", "regime": "interleaved", "probes": {"p": {}}}
+    held["m"] = {"resource": "memory", "regime": "interleaved", "probes": {"p": {}}}
+    held["burst"] = {"resource": "memory", "regime": "burst", "probes": {"p": {}}}
+    # Rates of 0.96 to 1.04 flop/s and 3.6 to 4.4 byte/s, by block medians.
+    compute = ({"flops": {"value": 1, "unit": "flop"}}, (1 / 1.04, 1, 1 / 0.96))
+    memory = ({"bytes": {"value": 4, "unit": "byte"}}, (4 / 4.4, 1, 4 / 3.6))
+    for name, (work, (low, middle, high)) in {"c": compute, "m": memory, "burst": memory}.items():
+        blocks = [low] * 3 + [middle] * 6 + [high] * 3
+        samples = {f"softmax.{n:02}": [each] for n, each in enumerate(blocks)}
+        held[name]["probes"]["p"] = {"work": work, "unit": "s", "samples": samples}
+    case = raw["runs"][RUN]["cases"]["softmax.wide"]
+    case["work"] = {"flops": {"value": 8, "unit": "flop"}, "bytes": {"value": 8, "unit": "byte"}}
+    records = rederive.Records({COMMIT: raw}, {}, {})
+
+    def shown(form, *addresses):
+        entry = rederive.Entry("k", form, tuple(f"{at}/{each}" for each in addresses), (), "")
+        return rederive.derive(entry, records)
+
+    pair = ("ceilings/c", "ceilings/m")
+    assert shown("ridge", *pair).text == show(Quantity(0.25, "flop/byte", 0.96 / 4.4, 1.04 / 3.6))
+    attainable = shown("attainable", "softmax.wide", *pair)
+    assert attainable.text == show(Quantity(1, "flop/s", 0.96, 1.04))
+    floor = shown("floor", "softmax.wide", *pair)
+    assert floor.text == show(Quantity(8, "s", 8 / 1.04, 8 / 0.96))
+    few = held["m"]["probes"]["p"]["samples"]
+    held["m"]["probes"]["p"]["samples"] = dict(list(few.items())[4:8])
+    assert shown("ridge", *pair).text == show(Quantity(0.25, "flop/byte"))
+    assert shown("attainable", "softmax.wide", *pair).text == show(Quantity(1.0, "flop/s"))
+    with pytest.raises(rederive.UnderivableError, match="in this order"):
+        shown("ridge", *reversed(pair))
+    with pytest.raises(rederive.UnderivableError, match="regimes"):
+        shown("ridge", "ceilings/c", "ceilings/burst")
+
+
+def test_a_drift_is_that_of_one_calibration_from_start_to_end(recorded):
+    raw = json.loads(recorded[0])
+    held = raw["runs"][RUN]["controls"]["calibration"]
+    held["copy-start"]["samples"] = {"calibration.start": [9, 10, 200], "again": [30]}
+    held["copy-end"]["samples"] = {"calibration.end": [15]}
+    records = rederive.Records({COMMIT: raw}, {}, {})
+    where = f"{COMMIT}#/runs/{RUN}/controls/calibration"
+
+    def drift(start, end):
+        at = (f"{where}/{start}", f"{where}/{end}")
+        return rederive.derive(rederive.Entry("k", "drift", at, (), ""), records)
+
+    found = drift("copy-start", "copy-end")
+    assert found.value == pytest.approx(0.25)  # medians 10 and 30 of the blocks: 20, then 15
+    assert found.text == show(Quantity(0.25, "%"))
+    for pair in (("copy-end", "copy-start"), ("copy-start", "gemm-end"), ("copy-start",) * 2):
+        with pytest.raises(rederive.UnderivableError, match="the same at the end"):
+            drift(*pair)
+    held["copy-end"]["unit"] = "ms"
+    with pytest.raises(rederive.UnderivableError, match="different units"):
+        drift("copy-start", "copy-end")
 
 
 def test_blocks_that_do_not_count_are_left_out_of_both(recorded):
@@ -415,7 +731,6 @@ def test_blocks_that_do_not_count_are_left_out_of_both(recorded):
         ("time", (), ()),
         ("fact", (f"{COMMIT}#/runs",), ()),
         ("fact", (f"{COMMIT}#/nothing",), ()),
-        ("counter", (), ("five",)),
         ("count", (f"{COMMIT}#/nothing",), ("things",)),
         ("source", ("b" * 40,), ("1", "2")),
         ("digest", ("gone.json",), ()),
@@ -446,6 +761,24 @@ def test_a_table_of_samples_holds_the_samples_and_no_others(tmp_path, pages, rec
     added = "\n".join([*rows, f"{RUN},softmax.wide,eager,host,softmax.01,9,1,ns"])
     (other,) = told(tmp_path, pages, recorded, files={path: added.encode()})
     assert other.endswith("is no sample of the artifact")
+
+
+def test_a_page_for_any_address_may_link_by_the_whole_address_of_the_site(
+    tmp_path, pages, recorded
+):
+    home = "https://example.com/here/"
+    sheet = f"<link rel='stylesheet' href='{home}assets/a.css'>"
+    files = {
+        "index.html": f"<link rel='canonical' href='{home}'>".encode(),
+        "404.html": f"{sheet}<a href='{home}'>a</a><a href='{home}{STORY}'>b</a>".encode(),
+        "assets/a.css": b"",
+    }
+    assert told(tmp_path / "sound", pages, recorded, files=files) == []
+    lost = {**files, "404.html": f"<a href='{home}b'>b</a>".encode()}
+    (gone,) = told(tmp_path / "gone", pages, recorded, files=lost)
+    assert "leads to no file of the site" in gone
+    (other,) = told(tmp_path / "other", pages, recorded, files={**files, "b.html": sheet.encode()})
+    assert "from outside of the site" in other
 
 
 def test_a_folder_that_is_no_site_is_told(tmp_path):
