@@ -47,8 +47,8 @@ _EVENT_DOCUMENTS: Mapping[str, Mapping[str, str]] = {
         "link": "https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/testing.py",
         "version": "3.6.0",
         "claim": "do_bench clears a buffer larger than the cache before each call, records an "
-        "event before and after it, and with return_mode all answers every time in milliseconds; warmup and "
-        "rep are milliseconds too",
+        "event before and after it, and with return_mode all answers every time in milliseconds; "
+        "warmup and rep are milliseconds too",
     },
 }
 
