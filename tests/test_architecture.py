@@ -19,7 +19,7 @@ VERBS = {"load", "resolve", "check", "render", "finish", "write"}
 ERRANDS = {"verify", "scaffold"}
 SENTENCE = {"build"}
 # Another program than the build, and the arithmetic that the two have in common.
-VERIFIER = {"verify", "rederive"}
+VERIFIER = {"verify", "rederive", "shown"}
 SHARED = {"errors", "quantity", "stats"}
 DOORS = {"cli", "__main__"}
 
@@ -112,7 +112,7 @@ def test_arrows_run_downward(name):
     assert not inner(name) & upward, f"{name} reaches up to {sorted(inner(name) & upward)}"
 
 
-@pytest.mark.parametrize("name", ["writeup.verify", "writeup.rederive"])
+@pytest.mark.parametrize("name", ["writeup.verify", "writeup.rederive", "writeup.shown"])
 def test_verifier_shares_only_arithmetic_with_the_build(name):
     assert inner(name) <= SHARED | VERIFIER
     assert {top(i) for i in WRITEUP[name]} <= sys.stdlib_module_names | {"writeup"}

@@ -17,7 +17,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from writeup.rederive import (
     measured_as,
     sources,
 )
+from writeup.shown import Element, Piece, Reader, Seen
 
 _LITERALS = "literals/index.html"
 _METHOD = "method/index.html"
@@ -264,230 +265,6 @@ def _equal(derived: Any, stated: Any) -> bool:
     return math.isclose(derived, stated, rel_tol=1e-12)
 
 
-# What a page may be made of. Whatever else a browser would show is not looked for: a page
-# that holds anything but this is not one of ours.
-
-_ANYWHERE = frozenset(
-    "class id role tabindex aria-label aria-labelledby aria-describedby aria-hidden"
-    " aria-current".split()
-)
-_DRAWN = (
-    "clip-path fill fill-opacity opacity stroke stroke-dasharray stroke-dashoffset stroke-linecap"
-    " stroke-linejoin stroke-miterlimit stroke-opacity stroke-width transform"
-)
-_TAGS: Mapping[str, frozenset[str]] = {
-    tag: frozenset(attributes.split())
-    for tags, attributes in (
-        ("html", "lang"),
-        ("head title body header footer main nav section article aside div figure", ""),
-        ("figcaption h1 h2 h3 h4 h5 h6 p ul li dl dt dd blockquote hr br em strong code", ""),
-        ("details summary ins del table caption thead tbody tr", ""),
-        ("meta", "charset name property content http-equiv"),
-        ("link", "rel href type"),
-        ("script", "src defer"),
-        ("a", "href rel title download data-n"),
-        ("img", "src alt title"),
-        ("data", "value data-e"),
-        ("span", "data-e data-n"),
-        ("ol", "start"),
-        ("pre", "data-copy"),
-        ("td th", "colspan scope"),
-        ("svg", f"viewbox xmlns width height {_DRAWN}"),
-        ("g defs desc clippath", _DRAWN),
-        ("path", f"d {_DRAWN}"),
-        ("rect", f"x y width height rx ry {_DRAWN}"),
-        ("circle", f"cx cy r {_DRAWN}"),
-        ("line polyline polygon", f"x1 y1 x2 y2 points {_DRAWN}"),
-        ("use", f"href x y {_DRAWN}"),
-        ("text", f"x y dx dy font-size font-weight font-style text-anchor {_DRAWN}"),
-    )
-    for tag in tags.split()
-}
-# Elements of HTML that have no end, and those that do not end the sentence around them.
-_VOID = frozenset("meta link hr br img".split())
-_INLINE = frozenset("a code data del em ins span strong".split())
-_SEEN_ATTRIBUTES = frozenset(("alt", "title", "aria-label", "start"))
-_SEEN_META = frozenset(("description", "og:title", "og:description", "og:site_name"))
-_UNSEEN_META = frozenset(("viewport", "color-scheme", "og:type", "og:url"))
-
-_BLANKS = r"[ \t\n\r\f]"
-_NAME = r"[A-Za-z][\w:.-]*"
-_TAG = re.compile(
-    rf"<(/?)([A-Za-z][A-Za-z0-9]*)((?:{_BLANKS}+{_NAME}(?:=(?:\"[^\"<>]*\"|'[^'<>]*'))?)*)"
-    rf"{_BLANKS}*(/?)>",
-    re.ASCII,
-)
-_ATTRIBUTE = re.compile(rf"({_NAME})(?:=(?:\"([^\"]*)\"|'([^']*)'))?", re.ASCII)
-_DOCTYPE = re.compile(r"<!doctype html>", re.IGNORECASE)
-_REFERENCE = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);?")
-
-
-# What a page shows.
-
-
-@dataclass(slots=True, eq=False)
-class _Element:
-    """An element: its tag stands at `at`, its content from start to end."""
-
-    tag: str
-    attributes: Mapping[str, str]
-    at: int
-    start: int
-    parent: _Element | None
-    end: int = 0
-
-    @property
-    def classes(self) -> list[str]:
-        return self.attributes.get("class", "").split()
-
-    def within(self, named: str) -> _Element | None:
-        """The nearest element of a class: this one, or one around it."""
-        found: _Element | None = self
-        while found and named not in found.classes:
-            found = found.parent
-        return found
-
-
-# Text as a reader has it, and where it begins and ends in the file.
-_Piece = tuple[int, int, str]
-
-
-@dataclass(slots=True)
-class _Seen:
-    """A page as a reader has it; runs are texts that read in one go, in pieces."""
-
-    runs: list[list[_Piece]] = field(default_factory=lambda: [[]])
-    ids: set[str] = field(default_factory=set)
-    elements: list[_Element] = field(default_factory=list)
-    faults: list[tuple[int, str]] = field(default_factory=list)
-
-
-class _Reader:
-    """Reads one page, by a grammar that leaves a browser no choice either."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._inner: _Element | None = None
-        self.seen = _Seen()
-        doctype = _DOCTYPE.match(source.removeprefix("\n"))
-        at = doctype.end() + source.startswith("\n") if doctype else 0
-        while at < len(source):
-            at = self._tag(at) if source[at] == "<" else self._text(at)
-        for element in self._around():
-            self._fault(element.at, f"<{element.tag}> does not end")
-
-    def _around(self) -> Iterator[_Element]:
-        element = self._inner
-        while element:
-            yield element
-            element = element.parent
-
-    def _fault(self, at: int, message: str) -> None:
-        self.seen.faults.append((at, message))
-
-    def _text(self, at: int) -> int:
-        end = self._source.find("<", at)
-        end = end if end >= 0 else len(self._source)
-        self.seen.runs[-1] += _pieces(self._source, at, end)
-        if self._inner and self._inner.tag == "script" and self._source[at:end].strip():
-            self._fault(at, "a script that stands in the page itself")
-        return end
-
-    def _tag(self, at: int) -> int:
-        match = _TAG.match(self._source, at)
-        if match is None:
-            shown = self._source[at : at + 20].partition("\n")[0]
-            self._fault(at, f"{shown!r} is markup that no page of ours has")
-            return self._text(at + 1) if at + 1 < len(self._source) else at + 1
-        tag = match[2].lower()
-        if tag not in _INLINE:
-            self.seen.runs.append([])
-        if match[1]:
-            self._close(tag, match)
-        else:
-            self._open(tag, match)
-        return match.end()
-
-    def _close(self, tag: str, match: re.Match[str]) -> None:
-        inner = self._inner
-        if inner is None or inner.tag != tag or match[3] or match[4]:
-            self._fault(match.start(), f"{match[0]!r} does not end what is open")
-        # What was left open inside ends with it, so that one fault is told once.
-        closed = next((each for each in self._around() if each.tag == tag), None)
-        while closed and self._inner is not closed.parent:
-            inner = self._inner or closed
-            inner.end = match.start()
-            self._inner = inner.parent
-
-    def _open(self, tag: str, match: re.Match[str]) -> None:
-        if tag not in _TAGS:
-            self._fault(match.start(), f"no page of ours has the element <{tag}>")
-        element = _Element(tag, {}, match.start(), match.end(), self._inner, match.end())
-        element.attributes = self._attributes(tag, match)
-        self.seen.elements.append(element)
-        drawn = any(each.tag == "svg" for each in self._around()) or tag == "svg"
-        if match[4] and not drawn and tag not in _VOID:
-            self._fault(match.start(), f"{match[0]!r} does not end itself for a browser")
-        if tag not in _VOID and not match[4]:
-            self._inner = element
-
-    def _attributes(self, tag: str, match: re.Match[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        read = [
-            (each[1].lower(), each) for each in _ATTRIBUTE.finditer(self._source, *match.span(3))
-        ]
-        for name, each in read:
-            known = name in _ANYWHERE or name in _TAGS.get(tag, ())
-            if not known or name in found:
-                message = f"no page of ours has {name!r} here" if not known else f"{name!r} twice"
-                self._fault(each.start(1), f"<{tag}>: {message}")
-            found.setdefault(name, html.unescape(each[2] or each[3] or ""))
-        for name, each in read:
-            group = 3 if each[2] is None else 2
-            if each[group] and _shows(tag, name, found):
-                self.seen.runs.insert(-1, list(_pieces(self._source, *each.span(group))))
-        if "id" in found:
-            self.seen.ids.add(found["id"])
-        for fault in _forbidden(tag, found):
-            self._fault(match.start(), fault)
-        return found
-
-
-def _pieces(source: str, start: int, end: int) -> Iterator[_Piece]:
-    """A stretch of a file as text: each reference to a character is a piece of its own."""
-    at = start
-    for match in _REFERENCE.finditer(source, start, end):
-        if at < match.start():
-            yield at, match.start(), source[at : match.start()]
-        yield match.start(), match.end(), html.unescape(match[0])
-        at = match.end()
-    if at < end:
-        yield at, end, source[at:end]
-
-
-def _shows(tag: str, name: str, attributes: Mapping[str, str]) -> bool:
-    """Whether a reader meets the value of an attribute. Of an unknown one it is assumed."""
-    if tag == "meta" and name == "content":
-        return (attributes.get("name") or attributes.get("property")) in _SEEN_META
-    known = name in _ANYWHERE or name in _TAGS.get(tag, ())
-    return name in _SEEN_ATTRIBUTES or not known
-
-
-def _forbidden(tag: str, attributes: Mapping[str, str]) -> Iterator[str]:
-    """What is wrong with the values of known attributes."""
-    if tag == "meta" and "content" in attributes:
-        policy = attributes.get("http-equiv") == "Content-Security-Policy"
-        named = attributes.get("name") or attributes.get("property")
-        if not policy and named not in _SEEN_META | _UNSEEN_META:
-            yield "a <meta> that no page of ours has"
-    if attributes.get("charset", "utf-8").lower() != "utf-8":
-        yield "a page in another encoding than UTF-8"
-    if tag == "script" and "src" not in attributes:
-        yield "a script that stands in the page itself"
-    if tag == "data" and not {"value", "data-e"} <= attributes.keys():
-        yield "a machine's value without its evidence"
-
-
 # Properties that put text on a page; what they may say without saying a number.
 _SAYING = re.compile(
     r"(?<![\w-])(content|quotes|list-style(?:-type)?|symbols|additive-symbols|prefix|suffix)"
@@ -522,7 +299,7 @@ def _page_problems(
         if path.endswith((".html", ".svg", ".css")) or path in by_page
     }
     seen = {
-        path: _Reader(text).seen for path, text in texts.items() if path.endswith((".html", ".svg"))
+        path: Reader(text).seen for path, text in texts.items() if path.endswith((".html", ".svg"))
     }
     listed = {
         _squeezed(entries[each.key].text).casefold()
@@ -601,7 +378,7 @@ def _is_numeral(character: str) -> bool:
 
 
 def _number_problems(
-    path: str, text: str, seen: _Seen, occurrences: Iterable[_Occurrence]
+    path: str, text: str, seen: Seen, occurrences: Iterable[_Occurrence]
 ) -> Iterator[Problem]:
     """Numerals in view that no occurrence covers, in digits and in words."""
     covered = _Cover(occurrences)
@@ -611,7 +388,7 @@ def _number_problems(
         yield from _word_problems(path, text, run, covered)
 
 
-def _digit_problems(path: str, text: str, piece: _Piece, covered: _Cover) -> Iterator[Problem]:
+def _digit_problems(path: str, text: str, piece: Piece, covered: _Cover) -> Iterator[Problem]:
     start, end, shown = piece
     literally = end - start == len(shown)
     reported = -1
@@ -655,7 +432,7 @@ _MULTIPLE = re.compile(
 
 
 def _word_problems(
-    path: str, text: str, run: Sequence[_Piece], covered: _Cover
+    path: str, text: str, run: Sequence[Piece], covered: _Cover
 ) -> Iterator[Problem]:
     """Numbers in words that multiply or stand before a unit."""
     letters: list[str] = []
@@ -713,7 +490,7 @@ class _Cover:
 def _holder_problems(
     path: str,
     text: str,
-    seen: Mapping[str, _Seen],
+    seen: Mapping[str, Seen],
     occurrences: list[_Occurrence],
     entries: Mapping[str, Entry],
 ) -> Iterator[Problem]:
@@ -747,7 +524,7 @@ _TONES = {"faster": "faster", "slower": "slower", "same": "same", "cannot tell":
 def _role_problems(
     path: str,
     text: str,
-    seen: _Seen,
+    seen: Seen,
     occurrences: list[_Occurrence],
     entries: Mapping[str, Entry],
 ) -> Iterator[Problem]:
@@ -771,7 +548,7 @@ def _role_problems(
 
 
 def _held(
-    element: _Element, occurrences: list[_Occurrence], entries: Mapping[str, Entry]
+    element: Element, occurrences: list[_Occurrence], entries: Mapping[str, Entry]
 ) -> list[Entry]:
     """The evidence that lies in an element."""
     first = bisect_right(occurrences, element.start - 1, key=lambda each: each.offset)
@@ -787,7 +564,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
 
 def _link_problems(
-    path: str, text: str, seen: Mapping[str, _Seen], files: Mapping[str, bytes]
+    path: str, text: str, seen: Mapping[str, Seen], files: Mapping[str, bytes]
 ) -> Iterator[Problem]:
     """Links within the site that lead nowhere, and what a page takes in from elsewhere."""
     home = _address(seen) if path == _LOST else ""
@@ -803,15 +580,15 @@ def _link_problems(
                 yield _at(path, text, element.at, "link", message)
 
 
-def _address(seen: Mapping[str, _Seen]) -> str:
+def _address(seen: Mapping[str, Seen]) -> str:
     """Where the site says that it is published; empty if it does not say."""
-    front = seen.get("index.html", _Seen()).elements
+    front = seen.get("index.html", Seen()).elements
     stated = (each.attributes for each in front if each.attributes.get("rel") == "canonical")
     return next((each.get("href", "") for each in stated), "")
 
 
 def _lost(
-    path: str, element: _Element, to: str, seen: Mapping[str, _Seen], files: Mapping[str, bytes]
+    path: str, element: Element, to: str, seen: Mapping[str, Seen], files: Mapping[str, bytes]
 ) -> str:
     """What is wrong with where an element leads; empty if nothing is."""
     if _SCHEME.match(to):
@@ -828,7 +605,7 @@ def _lost(
     return ""
 
 
-def _source_problems(path: str, text: str, seen: _Seen, records: Records) -> Iterator[Problem]:
+def _source_problems(path: str, text: str, seen: Seen, records: Records) -> Iterator[Problem]:
     """Names of measured files that lead to what another file held."""
     for element in seen.elements:
         target, _ = _target(path, element.attributes.get("href", ""))
@@ -846,7 +623,7 @@ def _source_problems(path: str, text: str, seen: _Seen, records: Records) -> Ite
 def _line_problems(
     path: str,
     text: str,
-    seen: _Seen,
+    seen: Seen,
     occurrences: Sequence[_Occurrence],
     entries: Mapping[str, Entry],
     measured: Mapping[str, str],
@@ -877,7 +654,7 @@ _Line = tuple[int, str]
 
 
 def _line_shown(
-    text: str, element: _Element, line: _Element, listings: Iterable[tuple[int, int, Entry]]
+    text: str, element: Element, line: Element, listings: Iterable[tuple[int, int, Entry]]
 ) -> _Line | None:
     """The line of a listing that an element stands in, by the evidence there."""
     for start, end, entry in listings:
@@ -891,7 +668,7 @@ def _line_shown(
     return None
 
 
-def _numbers(number: str, shown: _Line, line: _Element | None, measured: Mapping[str, str]) -> bool:
+def _numbers(number: str, shown: _Line, line: Element | None, measured: Mapping[str, str]) -> bool:
     """Whether a number is that of a line: in its own file, or in the one it is compared to."""
     if number == str(shown[0]):
         return True
@@ -903,7 +680,7 @@ def _numbers(number: str, shown: _Line, line: _Element | None, measured: Mapping
     return any(0 <= wanted < len(lines) and lines[wanted] == shown[1] for lines in sides)
 
 
-def _same_value(holder: _Element, entry: Entry) -> bool:
+def _same_value(holder: Element, entry: Entry) -> bool:
     stated = holder.attributes["value"]
     if isinstance(entry.value, bool):
         return stated == ("true" if entry.value else "false")
@@ -913,7 +690,7 @@ def _same_value(holder: _Element, entry: Entry) -> bool:
         return False
 
 
-def _leads(page: str, href: str, entry: Entry, seen: Mapping[str, _Seen]) -> bool:
+def _leads(page: str, href: str, entry: Entry, seen: Mapping[str, Seen]) -> bool:
     """Whether a link on a page leads to where the entry comes from."""
     target, fragment = _target(page, href)
     if fragment and (target not in seen or fragment not in seen[target].ids):
@@ -929,7 +706,7 @@ def _target(page: str, href: str) -> tuple[str, str]:
 
 
 def _homes(
-    entry: Entry, target: str, fragment: str, seen: Mapping[str, _Seen]
+    entry: Entry, target: str, fragment: str, seen: Mapping[str, Seen]
 ) -> Iterator[tuple[str, str]]:
     """Pages and ids that an entry may link to; those given where any of a page will do."""
     if entry.form == "source":

@@ -261,6 +261,7 @@ def test_verifying_loads_nothing_of_what_made_the_site(tmp_path, site):
         "writeup.errors",
         "writeup.quantity",
         "writeup.rederive",
+        "writeup.shown",
         "writeup.stats",
         "writeup.verify",
     }
