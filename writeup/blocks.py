@@ -19,7 +19,7 @@ from writeup.told import Scene
 
 
 def problem(scene: Scene) -> views.ProblemBlock:
-    """What is computed, for whom, and what was expected before anything was timed."""
+    """What is computed, for whom, and what was expected before the run of record."""
     experiment = scene.experiment
     artifact, case = scene.artifact, scene.case
     facts = [

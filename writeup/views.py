@@ -172,7 +172,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class ProblemBlock:
-    """What is computed, for whom, and what was expected before anything was timed."""
+    """What is computed, for whom, and what was expected before the run of record."""
 
     id: str
     question: Words
@@ -183,7 +183,7 @@ class ProblemBlock:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A ratio predicted before timing, beside the one measured."""
+    """A ratio predicted before the run of record, beside the one measured."""
 
     id: str
     variant: Words
@@ -574,7 +574,7 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSection:
-    """What was asked, expected and allowed to vary, written before timing."""
+    """What was asked, expected and allowed to vary, committed before the run."""
 
     id: str
     title: Words
