@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from harness import privacy
 from harness.privacy import Identity, scrub
 
-ROOT = Path("/srv/work/project")
+ROOT = Path("/srv/code/project")
 WHO = Identity(
     names=("alice",),
     hosts=("gpu-node-07", "gpu-node-07.example.org"),
@@ -20,10 +20,10 @@ WHO = Identity(
     ("text", "kept"),
     [
         # Inside the project: relative.
-        ('File "/srv/work/project/kernels/a.py", line 3', 'File "kernels/a.py", line 3'),
-        ("in /srv/work/project", "in ."),
-        ("--out=/srv/work/project/results", "--out=results"),
-        ("/srv/work/project-old/x.py", "<path>/x.py"),
+        ('File "/srv/code/project/kernels/a.py", line 3', 'File "kernels/a.py", line 3'),
+        ("in /srv/code/project", "in ."),
+        ("--out=/srv/code/project/results", "--out=results"),
+        ("/srv/code/project-old/x.py", "<path>/x.py"),
         # Inside a package: relative to it.
         ("/opt/venv/lib/python3.11/site-packages/torch/_inductor/x.py:7", "torch/_inductor/x.py:7"),
         ("/opt/site-packages/x,/home/bob/y", "<path>"),
@@ -95,7 +95,7 @@ def test_what_is_not_private_stays(text):
 
 _fragments = st.sampled_from(
     "/home/bob/x.py alice gpu-node-07 10.0.0.1 1.2.3.4 v1.2.3.4 fe80::1 a@b.org / : @ - = < > ~/x "
-    "-I/usr/lib https://a.b/c GPU- serial:12345 /srv/work/project/ site-packages/ \x1b[0m".split(
+    "-I/usr/lib https://a.b/c GPU- serial:12345 /srv/code/project/ site-packages/ \x1b[0m".split(
         " "
     )
 )
