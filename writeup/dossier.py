@@ -73,6 +73,11 @@ def page(
     )
 
 
+_COMPARED = (
+    ": of the verdicts over the baseline, on every case and in every mode that both measured, "
+)
+
+
 def _again(artifact: Artifact) -> Iterator[views.Again]:
     """Each subject that was measured again, beside the run before."""
     subjects = {subject: None for run in artifact.runs.values() for subject in run.experiments}
@@ -97,8 +102,7 @@ def _repeated(
         words=(
             *("Run ", exhibits.named(artifact, again.id)),
             *(" beside run ", exhibits.named(artifact, first.id)),
-            ": of the verdicts over the baseline, on every case and in every mode that both "
-            "measured, ",
+            _COMPARED,
             *(counts[repeats.Outcome.ALIKE], " are alike, "),
             *(counts[repeats.Outcome.MOVED], " moved into or out of 'cannot tell', and "),
             *(counts[repeats.Outcome.CONTRARY], " contradict each other."),
