@@ -157,10 +157,13 @@ def _target(evidence: Evidence) -> str | None:
 
 def _summary(sources: Sources, told: Mapping[str, Told], finished: finish.Finished) -> str:
     """What was checked, and what was not."""
+    recorded = sum(each.setting is not None for each in told.values())
     blank = sum(each.blank for each in told.values())
+    stories = len(told) - recorded
     runs = sum(len(artifact.runs) for artifact in sources.artifacts.values())
     parts = [
-        f"{_plural(len(told), 'story', 'stories')}{f' ({blank} blank)' if blank else ''}",
+        f"{_plural(stories, 'story', 'stories')}{f' ({blank} blank)' if blank else ''}",
+        *([f"{_plural(recorded, 'subject')} told by the record alone"] if recorded else []),
         f"{_plural(len(sources.artifacts), 'artifact')} with {_plural(runs, 'run')}",
         f"{_plural(len(finished.pages), 'file')}",
         f"{_plural(len(finished.occurrences), 'number')} traced",

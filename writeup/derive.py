@@ -99,13 +99,13 @@ def seconds(row: Row) -> Quantity:
     return Quantity(found.value, "s", found.low, found.high)
 
 
-def metric(row: Row, name: str) -> Evidence:
+def metric(case: Case, variant: Variant, name: str) -> Evidence:
     """Any other metric of a variant: the median of its block medians, in its own unit."""
-    recorded = row.variant.raw["metrics"][name]
+    recorded = variant.raw["metrics"][name]
     found = stats.estimate(recorded["samples"])
     value = Quantity(found.value, recorded["unit"], found.low, found.high)
-    label = f"{name} of {row.variant.id}, {row.case.id}"
-    return _shown("metric", (row.variant.address,), (name,), value, None, label=label)
+    label = f"{name} of {variant.id}, {case.id}"
+    return _shown("metric", (variant.address,), (name,), value, None, label=label)
 
 
 # What two measurements say of each other.

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from writeup import answers, definition, derive, sentences, source
+from writeup import answers, definition, derive, recorded, sentences, source
 from writeup.document import BLANK, Placed, Story
 from writeup.errors import Problem
 from writeup.language import (
@@ -44,10 +44,30 @@ _OF_RUN = ("run", "commit", "device")
 
 
 def resolve(sources: Sources) -> Mapping[str, Told]:
-    """Every story with its record and the evidence of its citations, by subject."""
-    return {
+    """Every story with its record and the evidence of its citations, by subject.
+
+    A subject that was measured and has no story, or a blank one, is told by its record.
+    """
+    told = {
         subject: _Telling(sources, subject, story).told()
         for subject, story in sources.stories.items()
+    }
+    for subject, each in told.items():
+        if each.blank and each.record:
+            told[subject] = recorded.tell(subject, each.record, each.story)
+    for subject in sorted(_subjects(sources) - told.keys()):
+        told[subject] = recorded.tell(subject, rows(sources.artifacts.values(), subject))
+    return told
+
+
+def _subjects(sources: Sources) -> set[str]:
+    """Every subject that a variant was recorded of."""
+    return {
+        case.subject
+        for artifact in sources.artifacts.values()
+        for run in artifact.runs.values()
+        for case in run.cases.values()
+        if case.variants
     }
 
 

@@ -400,6 +400,15 @@ class ResultBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class CasesBlock:
+    """Every case of a run, where no headline can be formed of them."""
+
+    id: str
+    cases: tuple[CaseSection, ...]
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReproduceBlock:
     """How to measure it again, and what exactly was measured."""
 
@@ -436,6 +445,7 @@ Block: TypeAlias = (
     | AttemptsBlock
     | SearchedBlock
     | ResultBlock
+    | CasesBlock
     | ReproduceBlock
     | CodeBlock
     | DiffBlock

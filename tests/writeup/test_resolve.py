@@ -495,5 +495,10 @@ def test_an_unknown_default_is_told_once_and_at_its_key(tell):
 def test_a_blank_story_cites_nothing_and_is_not_refused(tell):
     told = tell("{{ chunked.time }}\n\n{{ result }}", case=None, mode=None, status="blank")
     assert told.problems == ()
-    assert told.resolved == {}
-    assert told.scene is None
+    assert {placed.text for placed in told.resolved}.isdisjoint({"{{ chunked.time }}"})
+
+
+def test_a_blank_story_with_results_is_told_by_its_record(tell):
+    told = tell("{{ chunked.time }}", status="blank", case="planned")
+    assert told.problems == ()
+    assert (told.scene.headline.variant.id, told.scene.case.id) == ("chunked", "small")
