@@ -61,7 +61,7 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
     banner on every page; a record that cannot be read stops the build all the same.
     """
     sources = load.load(project)
-    told = resolve.resolve(sources) if _readable(sources) else {}
+    told = resolve.resolve(sources) if readable(sources) else {}
     problems = check.weighed(
         [
             *sources.problems,
@@ -70,7 +70,7 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
         ],
         project,
     )
-    _stop(problems, project, unreadable=not _readable(sources))
+    stop(problems, project, unreadable=not readable(sources))
     composed = compose.compose(sources, told)
     theme = project.root / project.theme if project.theme else None
     rendered = render.render(composed.site, addresses.href, theme=theme)
@@ -89,7 +89,7 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
         ],
         project,
     )
-    _stop(problems, project, unreadable=False)
+    stop(problems, project, unreadable=False)
     return Site(_files(sources, finished), problems, _summary(sources, told, finished))
 
 
@@ -114,12 +114,16 @@ def differences(first: Site, second: Site) -> tuple[str, ...]:
     return tuple(name for name in names if first.files.get(name) != second.files.get(name))
 
 
-def _readable(sources: Sources) -> bool:
+def readable(sources: Sources) -> bool:
     """Whether what was cited can be looked up: a record with faults would blame its citers."""
     return not any(p.rule in ("bad-artifact", "bad-config") for p in sources.problems)
 
 
-def _stop(problems: Iterable[Problem], project: Config, *, unreadable: bool) -> None:
+def stop(problems: Iterable[Problem], project: Config, *, unreadable: bool) -> None:
+    """Raise Problems where there is an error, unless the project carries its problems.
+
+    What is unreadable stops a relaxed project too.
+    """
     found = tuple(problems)
     if any(p.severity is Severity.ERROR for p in found) and (project.strict or unreadable):
         raise Problems(found)

@@ -10,9 +10,12 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from writeup.pinning import Pin
 
 from writeup.errors import Problem, Problems, Severity, WriteupError
 
@@ -125,6 +128,54 @@ def new(root: Path, subject: str) -> None:
     for path in files:
         click.echo(_shown(path))
     click.echo(scaffold.next_steps(project.root, files), err=True)
+
+
+@main.command(context_settings=_SETTINGS)
+@_root_option
+@_format_option
+@click.argument("subjects", metavar="[SUBJECT]...", nargs=-1)
+@click.option("--results", metavar="COMMIT", help="Move to this commit, not to the newest run's.")
+@click.option("--run", metavar="RUN", help="Move to this run, where a commit has several.")
+@click.option("-n", "--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@_failing_clearly
+def pin(
+    root: Path,
+    form: str,
+    subjects: tuple[str, ...],
+    results: str | None,
+    run: str | None,
+    dry_run: bool,
+) -> None:
+    """Move the stories of SUBJECTs, or all of them, to their newest results.
+
+    Only the front matter changes. What the story then says otherwise is listed; if a citation
+    would no longer resolve, nothing is written.
+    """
+    from writeup import config
+    from writeup import pin as pinning
+
+    project = config.find(root)
+    pins = pinning.pins(project, subjects, results=results, run=run)
+    if not dry_run:
+        pinning.write_pins(project, pins)
+    for each in pins:
+        for line in _pin(each):
+            click.echo(line)
+    _print([p.weighing(Severity.WARNING) for each in pins for p in each.problems], form)
+    if dry_run:
+        click.echo("nothing was written", err=True)
+
+
+def _pin(each: Pin) -> Iterable[str]:
+    """What became of a story: its keys, and its citations with their words before and after."""
+    if not each.changes:
+        yield f"{each.path}: has its newest results already"
+        return
+    yield f"{each.path}:"
+    yield from (f"  {key}: {old} -> {new}" for key, old, new in each.changes)
+    for moved in each.moved:
+        yield f"  {moved.line}:{moved.column} {moved.citation}: {moved.before} -> {moved.after}"
+    yield f"  {len(each.moved)} of {each.citations} citations change"
 
 
 @main.command(context_settings=_SETTINGS)

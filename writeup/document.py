@@ -18,7 +18,7 @@ from writeup.errors import Problem
 from writeup.frontmatter import FrontMatter
 from writeup.language import Citation, CitationError, Standing, parse
 from writeup.markdown import Token, escape
-from writeup.places import Places, Run
+from writeup.places import Places, Run, normalised
 
 PARTS = ("problem", "roofline", "steps", "result")
 """The four parts of a story: its headings of the second level, in this order."""
@@ -156,8 +156,7 @@ def parse_page(text: str, path: str, *, prefix: str = "", below: int = 0) -> Sto
 
 
 def _normalised(text: str) -> str:
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    return text.replace("\0", "\ufffd")
+    return normalised(text).replace("\0", "\ufffd")
 
 
 def _parsed(
