@@ -6,9 +6,9 @@ so there is no way to trim it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from writeup import answers, derive, dossier, exhibits, predictions, roofs, views
+from writeup import answers, derive, dossier, exhibits, predictions, roofs, sentences, views
 from writeup.evidence import Evidence
 from writeup.language import BlockName
 from writeup.result import Artifact, Case
@@ -343,6 +343,7 @@ def result(scene: Scene) -> views.ResultBlock:
         views.Fact("denominator", (exhibits.named(artifact, other.variant.id), ", ",
                                    *_expression(scene))),
     ]  # fmt: skip
+    facts += _varied(row, other)
     if copy is not None:
         facts.append(views.Fact("of a copy of the same bytes", derive.of_copy(row, copy)))
     facts += _conclusions(scene)
@@ -363,6 +364,13 @@ def result(scene: Scene) -> views.ResultBlock:
         holds=tuple(o for o, verdict in elsewhere if verdict is headline),
         overall=_overall(scene),
     )
+
+
+def _varied(row: Row, other: Row) -> Iterator[views.Fact]:
+    """What headline and baseline differ in because the experiment varies it."""
+    for name, first, second in sentences.varied(row, other):
+        values = (*views.pieces(first), " beside ", *views.pieces(second))
+        yield views.Fact((*sentences.setting_name(row, name), ", varied by design"), values)
 
 
 def _conclusions(scene: Setting) -> list[views.Fact]:

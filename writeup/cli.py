@@ -179,6 +179,35 @@ def _pin(each: Pin) -> Iterable[str]:
 
 
 @main.command(context_settings=_SETTINGS)
+@_root_option
+@click.option(
+    "--format",
+    "into",
+    type=click.Choice(("text", "markdown", "html")),
+    default="text",
+    show_default=True,
+    help="What the sentence is pasted into.",
+)
+@click.argument("link")
+@click.argument("other", required=False)
+@_failing_clearly
+def quote(root: Path, into: str, link: str, other: str | None) -> None:
+    """Say what LINK leads to, in a sentence to paste elsewhere, with its band and its link.
+
+    LINK is copied from a page, or `<commit>/<run>/<case>/<variant>/<mode>`. A time is also told
+    beside the baseline, or beside OTHER: a variant of its case, or a link.
+    """
+    from writeup import config
+    from writeup import quote as quotation
+    from writeup.quoting import Format
+
+    project = config.find(root)
+    click.echo(quotation.quoted(project, link, other, Format(into)))
+    if not project.base_url:
+        click.echo("no base_url is configured, so the link is a path within the site", err=True)
+
+
+@main.command(context_settings=_SETTINGS)
 @click.argument("what", required=False)
 @_root_option
 @_failing_clearly

@@ -181,17 +181,8 @@ def _home(sources: Sources, told: Mapping[str, Told]) -> views.Home:
         description=config.description,
         stories=tuple(_card(subject, each) for subject, each in told.items()),
         artifacts=tuple(_shelf(artifact) for artifact in sources.artifacts.values()),
-        predictions=tuple(sorted(foreseen, key=_missed, reverse=True)),
+        predictions=tuple(sorted(foreseen, key=predictions.missed, reverse=True)),
     )
-
-
-def _missed(prediction: views.Prediction) -> float:
-    """How far a prediction was off, as a factor of at least one; unmeasured ones come last."""
-    predicted = prediction.predicted.value
-    if prediction.measured is None or not isinstance(predicted, (int, float)):
-        return 0.0
-    factor = float(predicted) / prediction.measured.value
-    return max(factor, 1 / factor)
 
 
 def _card(subject: str, each: Told) -> views.Card:

@@ -183,7 +183,10 @@ class ProblemBlock:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A ratio predicted before the run of record, beside the one measured."""
+    """A ratio predicted before the run of record, beside the one measured.
+
+    held says on which side of the measured band it lies.
+    """
 
     id: str
     variant: Words
@@ -192,7 +195,7 @@ class Prediction:
     mode: Words
     predicted: Evidence
     measured: Measured | None
-    verdict: Verdict | None = None
+    held: Verdict | None = None
     story: Link | None = None
 
 

@@ -16,7 +16,7 @@ from writeup.explain import ORDER
 
 ARTIFACT = f"results/{COMMIT}.json"
 FAILING = worlds.CASES / "typed-number" / "prose" / "fails"
-COMMANDS = ("build", "check", "explain", "new", "pin", "verify")
+COMMANDS = ("build", "check", "explain", "new", "pin", "quote", "verify")
 
 
 def run(*arguments, **options):

@@ -157,9 +157,7 @@ def test_what_would_no_longer_resolve_is_listed_and_nothing_is_written(project):
     before = text(project)
     done = pin(project)
     assert done.exit_code == 1
-    assert (
-        f"{worlds.STORY}:11:36: error[unknown-citation]: the record has no" in done.stderr
-    )
+    assert f"{worlds.STORY}:11:36: error[unknown-citation]: the record has no" in done.stderr
     assert text(project) == before
 
 
