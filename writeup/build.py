@@ -7,7 +7,8 @@ files alone: same inputs, same bytes, no clock and no git.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -84,7 +85,7 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
     problems = check.weighed(
         [
             *problems,
-            *finished.problems,
+            *_untold(finished.problems, problems),
             *links.broken_links(finished.pages, composed.links, project.base_url),
         ],
         project,
@@ -127,6 +128,23 @@ def stop(problems: Iterable[Problem], project: Config, *, unreadable: bool) -> N
     found = tuple(problems)
     if any(p.severity is Severity.ERROR for p in found) and (project.strict or unreadable):
         raise Problems(found)
+
+
+_QUOTED = re.compile(r"""'([^']+)'|"([^"]+)\"""")
+
+
+def _untold(found: Iterable[Problem], told: Iterable[Problem]) -> Iterator[Problem]:
+    """What only the finished pages show: a numeral that was told at its source is told there."""
+    known = {_numeral(problem) for problem in told if problem.rule == finish.RULE}
+    for problem in found:
+        if problem.rule != finish.RULE or _numeral(problem) not in known:
+            yield problem
+
+
+def _numeral(problem: Problem) -> str:
+    """The numeral that a problem of its rule quotes first."""
+    quoted = _QUOTED.search(problem.message)
+    return (quoted[1] or quoted[2]) if quoted else problem.message
 
 
 def _names(sources: Sources, told: Mapping[str, Told]) -> dict[str, Names]:

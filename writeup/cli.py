@@ -24,6 +24,8 @@ USAGE = 2
 
 # Given to every command, so that each has them however it is called.
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+# Not printable by name, but harmless; a message may run over several lines.
+_BLANKS = "\t\n\xa0\u202f"
 _FORMATS = ("text", "github", "json")
 
 
@@ -284,12 +286,17 @@ def _text(problems: Iterable[Problem]) -> Iterable[str]:
     for problem in problems:
         colour = "red" if problem.severity is Severity.ERROR else "yellow"
         kind = click.style(f"{problem.severity}[{problem.rule}]", fg=colour)
-        yield f"{problem.place}: {kind}: {problem.message}"
+        yield f"{problem.place}: {kind}: {_printable(problem.message)}"
         if problem.source and problem.column:
-            yield f"    {problem.source}"
+            yield f"    {_printable(problem.source)}"
             yield from _caret(problem)
         if problem.hint:
-            yield f"    hint: {problem.hint}"
+            yield f"    hint: {_printable(problem.hint)}"
+
+
+def _printable(text: str) -> str:
+    """Somebody's text, so that it cannot move the cursor or turn the line around."""
+    return "".join(c if c.isprintable() or c in _BLANKS else "\ufffd" for c in text)
 
 
 def _caret(problem: Problem) -> Iterable[str]:

@@ -129,6 +129,16 @@ def test_a_caret_stands_under_its_character_behind_tabs(base):
     assert lines[2] == "     \t        \t^"
 
 
+def test_a_line_that_is_shown_cannot_turn_the_terminal_around(base):
+    story = base / worlds.STORY
+    story.write_text(story.read_text() + "\nIt is 1\u202e0 \x1b[31m.\n")
+    done = run("check", "--quiet", "--root", base)
+    assert done.exit_code == 1
+    assert "    It is 1\ufffd0 \ufffd[31m.\n           ^\n" in done.stderr
+    assert "\u202e" not in done.stderr
+    assert "\x1b" not in done.stderr
+
+
 def test_json_is_a_list_on_the_output_stream(failing):
     done = run("check", "--quiet", "--root", failing, "--format", "json")
     (problem,) = json.loads(done.stdout)
