@@ -25,6 +25,7 @@ from writeup import (
     naming,
     render,
     resolve,
+    whereabouts,
     write,
 )
 from writeup.config import Config
@@ -71,6 +72,7 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
         ],
         project,
     )
+    problems = whereabouts.located(problems, sources)
     stop(problems, project, unreadable=not readable(sources))
     composed = compose.compose(sources, told)
     theme = project.root / project.theme if project.theme else None
