@@ -2,13 +2,16 @@
 
 The grammar is closed: no arithmetic, no loops, nothing that an artifact could extend.
 
-    citation  = block | claim | code | diff | fact | versus | speedup | value
+    citation  = block | claim | code | diff | predicted | fact | versus | speedup | value
     value     = id "." measure [facets]
     speedup   = id ".speedup" "over" id [facets]
     versus    = id "vs" id [facets]
     claim     = "claim" id relation id [facets]
     relation  = "faster" "than" | "slower" "than" | "same" "as" | measure ("below" | "above")
     measure   = field | "fraction" "of" denominator | "metric." id | "counter." id
+              | "config." key | counted "as" "implemented"
+    counted   = "bytes" | "flops" | "intensity" | "bandwidth" | "throughput"
+    predicted = "predicted" ["." id] ["over" id] ["vs" "measured"] [facets]
     fact      = namespace {"." name} [facets]
     code      = "code" file [":" symbol]
     diff      = "diff" id id
@@ -35,6 +38,7 @@ from writeup.errors import WriteupError
 ID = re.compile(r"[a-z][a-z0-9_-]*")
 _FACET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*")
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _TOKEN = re.compile(r"[@,]|[^\s@,]+")
@@ -57,17 +61,36 @@ class Field(StrEnum):
     BANDWIDTH = "bandwidth"
     INTENSITY = "intensity"
     FRACTION = "fraction"
+    BYTES = "bytes"
+    FLOPS = "flops"
     REGISTERS = "registers"
     SPILLS = "spills"
+    STACK = "stack"
     SHARED = "shared"
+    SHARED_LIMIT = "shared limit"
+    WARPS = "warps"
+    TARGET = "target"
     ERROR = "error"
+    RELATIVE_ERROR = "relative error"
+    MISMATCHED = "mismatched"
+    CHECKED = "checked"
     STATUS = "status"
     REASON = "reason"
+    REQUIRED = "required"
+    LIMIT = "limit"
     CONFIG = "config"
     ROLE = "role"
+    PARENT = "parent"
+    LEVER = "lever"
+    IDEA = "idea"
+    WHAT = "what"
     EXPRESSION = "expression"
     BACKEND = "backend"
     ROUNDING = "rounding"
+    PRECISION = "precision"
+    DTYPE = "dtype"
+    FILE = "file"
+    FUNCTION = "function"
     METRIC = "metric"
     COUNTER = "counter"
 
@@ -96,7 +119,6 @@ class Namespace(StrEnum):
     ENV = "env"
     CASE = "case"
     CEILING = "ceiling"
-    PREDICTED = "predicted"
     RUN = "run"
 
 
@@ -112,6 +134,9 @@ class BlockName(StrEnum):
     REPRODUCE = "reproduce"
 
 
+PREDICTED = "predicted"
+"""What a citation of a prediction begins with."""
+
 ORDERED = frozenset(
     {
         Field.TIME,
@@ -121,25 +146,42 @@ ORDERED = frozenset(
         Field.BANDWIDTH,
         Field.INTENSITY,
         Field.FRACTION,
+        Field.BYTES,
+        Field.FLOPS,
         Field.REGISTERS,
         Field.SPILLS,
+        Field.STACK,
         Field.SHARED,
+        Field.SHARED_LIMIT,
+        Field.WARPS,
         Field.ERROR,
+        Field.RELATIVE_ERROR,
+        Field.MISMATCHED,
+        Field.REQUIRED,
+        Field.LIMIT,
         Field.METRIC,
         Field.COUNTER,
     }
 )
 """Fields with an order, which a claim can put `below` or `above`."""
 
+COUNTED = frozenset({Field.BYTES, Field.FLOPS, Field.INTENSITY, Field.BANDWIDTH, Field.THROUGHPUT})
+"""Fields over counted work: a case's compulsory work, or a variant's `as implemented`."""
+
 RESERVED = frozenset(
-    {"claim", "code", "diff", "vs", "over", "of", "all", "cases"}
+    {"claim", "code", "diff", "vs", "over", "of", "all", "cases", PREDICTED}
     | {word for relation in Relation for word in relation.split()}
     | set(Namespace)
     | set(BlockName)
 )
 """Words that no variant may be called."""
 
-_TWO_WORDS = {("spill", "bytes"): Field.SPILLS, ("shared", "memory"): Field.SHARED}
+_TWO_WORDS = {
+    ("spill", "bytes"): Field.SPILLS,
+    ("shared", "memory"): Field.SHARED,
+    ("shared", "limit"): Field.SHARED_LIMIT,
+    ("relative", "error"): Field.RELATIVE_ERROR,
+}
 _DENOMINATORS = {str(name): name for name in Denominator} | {"matched": Denominator.COPY}
 _NAMED = (Field.METRIC, Field.COUNTER)
 
@@ -169,16 +211,23 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A field of a variant; `of` goes with a fraction, `name` with a metric or counter."""
+    """A field of a variant.
+
+    `of` goes with a fraction, `name` with a metric, a counter or one setting of a
+    configuration, `implemented` with what is counted.
+    """
 
     field: Field
     of: Denominator | None = None
     name: Word | None = None
+    implemented: bool = False
     at: int = dataclass_field(default=0, compare=False)
 
     def __str__(self) -> str:
         if self.name is not None:
             return f"{self.field}.{self.name}"
+        if self.implemented:
+            return f"{self.field} as implemented"
         return f"{self.field} of {self.of}" if self.of is not None else str(self.field)
 
 
@@ -230,6 +279,16 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Predicted:
+    """`predicted.bn64 over sdpa`: a ratio as it was predicted; `vs measured`: what became of it."""
+
+    variant: Word | None = None
+    over: Word | None = None
+    measured: bool = False
+    facets: Facets = Facets()
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """`code fused.py:softmax_kernel`: source as it was measured."""
 
@@ -252,7 +311,7 @@ class Block:
     name: BlockName
 
 
-Citation = Value | Ratio | Versus | Claim | Fact | Code | Diff | Block
+Citation = Value | Ratio | Versus | Claim | Predicted | Fact | Code | Diff | Block
 Standing = Code | Diff | Block
 """Citations that make a block of the page and so stand alone on a line."""
 
@@ -343,6 +402,8 @@ def _citation(first: Word, words: _Words) -> Citation:
     if first.text in set(BlockName):
         return Block(BlockName(first.text))
     head, *path = _split(first)
+    if head.text == PREDICTED:
+        return _predicted(path, words)
     if head.text in set(Namespace):
         return _fact(Namespace(head.text), first, path, words)
     return _value(head, path, words) if path else _versus(head, words)
@@ -390,9 +451,31 @@ def _measure(path: list[Word], words: _Words) -> Measure:
     name = Field(first.text)
     if name in _NAMED:
         return Measure(name, name=_name_of(name, first, rest), at=first.at)
+    if name is Field.CONFIG and rest:
+        return Measure(name, name=_setting(rest), at=first.at)
     if rest:
         _fail(f"'{name}' has no parts", rest[0])
-    return Measure(name, of=_denominator(words) if name is Field.FRACTION else None, at=first.at)
+    return Measure(
+        name,
+        of=_denominator(words) if name is Field.FRACTION else None,
+        implemented=name in COUNTED and _implemented(words),
+        at=first.at,
+    )
+
+
+def _setting(path: list[Word]) -> Word:
+    """The key of a setting, which may hold points of its own."""
+    for word in path:
+        if not _KEY.fullmatch(word.text):
+            _fail(f"'{word}' is no name of a setting", word if word.text else path[0])
+    return Word(".".join(word.text for word in path), path[0].at)
+
+
+def _implemented(words: _Words) -> bool:
+    if not words.skip("as"):
+        return False
+    words.keyword("implemented")
+    return True
 
 
 def _field_hint(word: str) -> str:
@@ -418,7 +501,7 @@ def _versus(head: Word, words: _Words) -> Versus:
         variant = _id(head)
         words.next("'vs'")
         return Versus(variant, _id(words.next("a variant")), _facets(words))
-    known = [*BlockName, *Namespace, *_KEYWORDS]
+    known = [*BlockName, *Namespace, PREDICTED, *_KEYWORDS]
     hint = nearest(head.text, known)
     if head.text in RESERVED or not ID.fullmatch(head.text):
         _fail(f"'{head}' begins no citation", head, hint)
@@ -461,12 +544,23 @@ def _claimed(word: Word, words: _Words) -> Measure:
 
 
 def _fact(namespace: Namespace, whole: Word, path: list[Word], words: _Words) -> Fact:
-    if not path and namespace is not Namespace.PREDICTED:
+    if not path:
         _fail(f"'{namespace}' says not which fact", whole, f"write '{namespace}.' and its name")
     for word in path:
         if not _NAME.fullmatch(word.text):
             _fail(f"'{word}' is no name of a fact", word if word.text else whole)
     return Fact(namespace, tuple(path), _facets(words))
+
+
+def _predicted(path: list[Word], words: _Words) -> Predicted:
+    variant, *rest = (*map(_id, path), None)
+    if len(rest) > 1:
+        _fail("a prediction is named by its variant alone", path[1])
+    over = _id(words.next("the baseline")) if words.skip("over") else None
+    measured = words.skip("vs")
+    if measured:
+        words.keyword("measured")
+    return Predicted(variant, over, measured, _facets(words))
 
 
 def _code(words: _Words) -> Code:

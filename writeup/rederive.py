@@ -282,14 +282,31 @@ def _margin(entry: Entry, records: Records) -> Derived:
     return _value(Quantity(_margin_at(entry.at[0], records), "%"), entry)
 
 
+def _judged(ratio: stats.Estimate, address: str, records: Records) -> str:
+    """The verdict on a ratio of the rounds of a measurement, by their margin and twins."""
+    margin, twins = _margin_at(address, records), _twins_at(address, records)
+    return str(stats.verdict(ratio, margin, twins).verdict)
+
+
 def _verdict(entry: Entry, records: Records) -> Derived:
     address = entry.at[0]
     if set(entry.at[2:]) != set(_twin_addresses(address, records)):
         raise UnderivableError("it names other twins than those of its rounds")
-    judged = stats.verdict(
-        _ratio_of(entry, records), _margin_at(address, records), _twins_at(address, records)
-    )
-    return Derived(str(judged.verdict))
+    return Derived(_judged(_ratio_of(entry, records), address, records))
+
+
+def _tally(entry: Entry, records: Records) -> Derived:
+    """How many of some pairs of measurements have a verdict; no pair counts again."""
+    pairs = list(zip(entry.at[::2], entry.at[1::2], strict=True))
+    if len(set(pairs)) != len(pairs):
+        raise UnderivableError("it counts something repeatedly")
+    if any(one.split("/")[:2] != two.split("/")[:2] for one, two in pairs):
+        raise UnderivableError("its sides are of different runs")
+    found = [
+        _judged(stats.ratio(records.timing(two), records.timing(one)), one, records)
+        for one, two in pairs
+    ]
+    return _value(Quantity(found.count(entry.args[0]), "1"), entry)
 
 
 def _agreement(entry: Entry, records: Records) -> Derived:
@@ -321,8 +338,7 @@ def _verdicts(run: str, subject: str, records: Records) -> dict[tuple[str, str, 
                 ratio = stats.ratio(
                     records.timing(f"{run}/{key}/{baseline}/{mode}"), records.timing(at)
                 )
-                judged = stats.verdict(ratio, _margin_at(at, records), _twins_at(at, records))
-                found[key, name, mode] = str(judged.verdict)
+                found[key, name, mode] = _judged(ratio, at, records)
     return found
 
 
@@ -538,6 +554,47 @@ def _prediction(entry: Entry, records: Records) -> Derived:
     return _value(Quantity(records.pointed(entry.at[0])["ratio"], "×"), entry)
 
 
+def _forecast(entry: Entry, records: Records) -> tuple[float, stats.Estimate]:
+    """A predicted ratio, and the measured one of the same two variants in the same run."""
+    pointer, variant, baseline = entry.at
+    said = records.pointed(pointer)
+    commit, run, case, name, mode = variant.split("/")
+    _, _, other_case, over, other_mode = baseline.split("/")
+    steps = [commit, *pointer.partition("#")[2].split("/")[1:]]
+    own = records.case(variant)
+    if steps[:6] != [commit, "runs", run, "experiments", own["subject"], "predicted"]:
+        raise UnderivableError("it sets a prediction beside another run or subject")
+    if (said["variant"], said["over"]) != (name, over):
+        raise UnderivableError("it sets a prediction beside other variants than it names")
+    if (case, mode) != (other_case, other_mode) or case.split(".")[-1] != own["id"]:
+        raise UnderivableError("its sides are of different rounds")
+    if said.get("case", own["id"]) != own["id"] or said.get("mode", mode) != mode:
+        raise UnderivableError("it sets a prediction beside another case or mode")
+    found = stats.ratio(records.timing(baseline), records.timing(variant))
+    return float(said["ratio"]), found
+
+
+def _foretold(entry: Entry, records: Records) -> Derived:
+    """On which side of the measured band a prediction lies."""
+    predicted, found = _forecast(entry, records)
+    if found.low is None or found.high is None:
+        return Derived("cannot tell")
+    if predicted > found.high:
+        return Derived("above")
+    return Derived("below" if predicted < found.low else "within")
+
+
+def _missed(entry: Entry, records: Records) -> Derived:
+    """By what share of the measured ratio a prediction was off; banded outside the band."""
+    predicted, found = _forecast(entry, records)
+    value = abs(predicted - found.value) / found.value
+    low, high = found.low, found.high
+    if low is None or high is None or low <= predicted <= high:
+        return _value(Quantity(value, "%"), entry)
+    ends = [abs(predicted - each) / each for each in (low, high)]
+    return _value(Quantity(value, "%", min(ends), max(ends)), entry)
+
+
 def _count(entry: Entry, records: Records) -> Derived:
     for address in entry.at:
         records.exists(address)
@@ -745,6 +802,7 @@ FORMS: Mapping[str, Callable[[Entry, Records], Derived]] = {
     "margin": _margin,
     "verdict": _verdict,
     "agreement": _agreement,
+    "tally": _tally,
     "geomean": _geomean,
     "ceiling": _ceiling,
     "ceiling-band": _ceiling_band,
@@ -764,6 +822,8 @@ FORMS: Mapping[str, Callable[[Entry, Records], Derived]] = {
     "date": _date,
     "command": _command,
     "prediction": _prediction,
+    "foretold": _foretold,
+    "missed": _missed,
     "count": _count,
     "name": _name,
     "short": _short,

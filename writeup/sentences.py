@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from writeup import derive, stats
+from writeup import derive, stats, views
 from writeup.answers import TIMED, measured
 from writeup.evidence import Evidence
 from writeup.language import Claim, Measure, Relation
 from writeup.selection import Miss, Row, one
+from writeup.strict import Json, pointer
 from writeup.views import Code, Words
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two measurements that a citation sets beside each other, whether or not it may."""
+    """Two measurements that a citation sets beside each other, whether or not it may.
+
+    of_times is false where facts are compared that need no time: registers of a variant that
+    never ran are registers all the same.
+    """
 
     row: Row
     other: Row
+    of_times: bool = True
 
     @property
     def formed(self) -> bool:
@@ -37,14 +43,23 @@ def told_verdict(row: Row, other: Row) -> Words:
         stats.Verdict.SAME: (" is the ", derive.verdict(row, other), " as "),
         stats.Verdict.UNCLEAR: (": we ", derive.verdict(row, other), " it from "),
     }[verdict]
-    return (Code(row.variant.id), *joint, Code(other.variant.id), *_figures(row, other))
+    return (Code(row.variant.id), *joint, Code(other.variant.id), ", ", *figures(row, other))
 
 
-def _figures(row: Row, other: Row) -> tuple[str | Evidence, ...]:
-    ratio = derive.ratio(row, other)
-    if ratio.low is None:
-        return (", ", derive.speedup(row, other))
-    return (", ", derive.speedup(row, other), " (", derive.speedup_band(row, other), ")")
+def figures(row: Row, other: Row) -> tuple[views.Piece, ...]:
+    """A ratio with its band, where it has one, and what its sides differ in by design."""
+    words: list[views.Piece] = []
+    if derive.ratio(row, other).low is not None:
+        words.append(derive.speedup_band(row, other))
+    apart = by_design(row, other)
+    words += [", " if words else "", *apart] if apart else []
+    return (derive.speedup(row, other), *((" (", *words, ")") if words else ()))
+
+
+def ratio(row: Row, other: Row) -> Words:
+    """A ratio without its band, and what its sides differ in by design."""
+    apart = by_design(row, other)
+    return (derive.speedup(row, other), *((" (", *apart, ")") if apart else ()))
 
 
 def over_cases(pairs: Sequence[Comparison], what: str) -> Words:
@@ -52,16 +67,9 @@ def over_cases(pairs: Sequence[Comparison], what: str) -> Words:
 
     Nothing is said where a case lacks a side: all cases are all of them.
     """
-    if not pairs:
-        raise Miss("unknown-citation", f"no case has both of {what}")
-    seen: set[str] = set()
-    for pair in pairs:
-        if pair.row.case.address in seen:
-            one([p.row for p in pairs], what, ("mode", "run", "commit"))
-        seen.add(pair.row.case.address)
-    if not all(pair.formed for pair in pairs):
+    both = _every_case(pairs, what)
+    if not both:
         return ""
-    both = [(pair.row, pair.other) for pair in pairs]
     return (
         derive.geomean(both, "mean"),
         " (from ",
@@ -70,8 +78,65 @@ def over_cases(pairs: Sequence[Comparison], what: str) -> Words:
         derive.geomean(both, "best"),
         " over ",
         derive.count([row.case.address for row, _ in both], "cases"),
-        " cases)",
+        " cases",
+        *_all_by_design(both),
+        ")",
     )
+
+
+def _every_case(pairs: Sequence[Comparison], what: str) -> list[tuple[Row, Row]]:
+    """The pairs of every case in one mode; none where a case lacks a side. Raises Miss."""
+    if not pairs:
+        raise Miss("unknown-citation", f"no case has both of {what}")
+    seen: set[str] = set()
+    for pair in pairs:
+        if pair.row.case.address in seen:
+            one([p.row for p in pairs], what, ("mode", "run", "commit"))
+        seen.add(pair.row.case.address)
+    return [(p.row, p.other) for p in pairs] if all(pair.formed for pair in pairs) else []
+
+
+def verdicts_over(pairs: Sequence[Comparison], what: str) -> Words:
+    """`a beside b: faster on 3 of 4 cases, slower on 1; …`: every verdict, and the mean."""
+    both = _every_case(pairs, what)
+    if not both:
+        return ""
+    words: list[views.Piece] = [
+        Code(both[0][0].variant.id),
+        " beside ",
+        Code(both[0][1].variant.id),
+    ]
+    found = [derive.judgement(*pair).verdict for pair in both]
+    joint = ": "
+    for verdict in (v for v in stats.Verdict if v in found):
+        tally = derive.tally(both, verdict)
+        unclear = verdict is stats.Verdict.UNCLEAR
+        words += [joint, *(("we cannot tell on ",) if unclear else (_SAID[verdict], " on ")), tally]
+        joint = ", "
+    cases = derive.count([row.case.address for row, _ in both], "cases")
+    return (*words, " of ", cases, " cases; geometric mean ", *_spread(both), *_all_by_design(both))
+
+
+_SAID = {
+    stats.Verdict.FASTER: "faster",
+    stats.Verdict.SLOWER: "slower",
+    stats.Verdict.SAME: "the same",
+}
+
+
+def _spread(pairs: Sequence[tuple[Row, Row]]) -> tuple[views.Piece, ...]:
+    """The geometric mean of ratios, with the worst and the best of them."""
+    mean, worst, best = (derive.geomean(pairs, which) for which in ("mean", "worst", "best"))
+    return (mean, ", from ", worst, " to ", best)
+
+
+def _all_by_design(pairs: Sequence[tuple[Row, Row]]) -> tuple[views.Piece, ...]:
+    """What the sides of several ratios differ in by design, once for all that say the same."""
+    words: dict[str, tuple[views.Piece, ...]] = {}
+    for pair in pairs:
+        apart = by_design(*pair)
+        words.setdefault(views.clean(apart), apart)
+    return tuple(piece for apart in words.values() if apart for piece in (", ", *apart))
 
 
 def told_claim(citation: Claim, pairs: Sequence[Comparison]) -> Words:
@@ -86,8 +151,14 @@ def told_claim(citation: Claim, pairs: Sequence[Comparison]) -> Words:
     }.get(citation.relation, " is the same as ")
     sentence = (Code(row.variant.id), relation, Code(other.variant.id))
     if len(formed) == 1:
-        return (*sentence, *_figures(row, other))
+        return (*sentence, ", ", *figures(row, other))
     addresses = [r.address for r, _ in formed]
+    if len({r.mode for r, _ in formed}) == 1:
+        cases = derive.count(addresses, "measurements")
+        return (
+            *sentence, " in all ", cases, " measured cases, in geometric mean ", *_spread(formed),
+            *_all_by_design(formed),
+        )  # fmt: skip
     return (
         *sentence,
         " in all ",
@@ -96,6 +167,7 @@ def told_claim(citation: Claim, pairs: Sequence[Comparison]) -> Words:
         derive.geomean(formed, "worst"),
         " to ",
         derive.geomean(formed, "best"),
+        *_all_by_design(formed),
     )
 
 
@@ -133,23 +205,29 @@ def _figure(row: Row, measure: Measure) -> Figure | None:
 
 
 def told_order(citation: Claim, pairs: Sequence[Comparison]) -> Words:
-    """The sentence of a claim of `below` or `above`, with both figures."""
-    figures = ordered(citation, pairs[0])
-    if figures is None:
+    """The sentence of a claim of `below` or `above`: of one pair with both figures."""
+    found = [figures_ for pair in pairs if (figures_ := ordered(citation, pair)) is not None]
+    if not found:
         return ""
-    return (
+    said = (
         Code(citation.variant.text),
         f" has its {citation.measure} {citation.relation} that of ",
         Code(citation.other.text),
-        ", ",
-        figures[0].evidence,
-        " beside ",
-        figures[1].evidence,
     )
+    apart = _all_by_design([(pair.row, pair.other) for pair in pairs])
+    if len(found) == 1:
+        first, second = found[0]
+        return (*said, ", ", first.evidence, " beside ", second.evidence, *apart)
+    addresses = [pair.row.address for pair in pairs]
+    timed = citation.measure.field in TIMED
+    what = " measured cases and modes" if timed else " measured cases"
+    return (*said, " in all ", derive.count(addresses, "measurements"), what, *apart)
 
 
 # What must be equal on both sides, unless the experiment declares that it varies.
 _SETTINGS = ("precision", "dtype", "batch", "packing", "devices")
+# Told in words of their own wherever a baseline is named: too long to stand beside a ratio.
+PROSE = ("backend", "rounding")
 
 
 def differences(pair: Comparison) -> tuple[str, ...]:
@@ -160,22 +238,88 @@ def differences(pair: Comparison) -> tuple[str, ...]:
         for side in (row, other)
         if side.timing is None or side.variant.status != "ok"
     ]
-    if failed:
+    if failed and pair.of_times:
         return tuple(failed)
-    reasons = [f"they differ in {what}: {a} and {b}" for what, a, b in _apart(row, other)]
-    if not reasons and not pair.formed:
+    reasons = [
+        f"they differ in {what}: {a} and {b}"
+        for what, a, b in _apart(row, other)
+        if what != "mode" or pair.of_times
+    ]
+    if not reasons and pair.of_times and not pair.formed:
         reasons = ["no block holds samples of both"]
     return tuple(reasons)
 
 
 def _apart(row: Row, other: Row) -> Iterator[tuple[str, str, str]]:
     """What two rows differ in although nothing declares it, with both values."""
-    varied = set(row.run.experiments.get(row.case.subject, {}).get("varies", ()))
-    for dimension in ("commit", "run", "device", "case", "dtype", "mode"):
+    varied = set(_declared(row))
+    for dimension in ("commit", "run", "device", "case", "mode"):
         a, b = row.of(dimension), other.of(dimension)
         if a != b and dimension not in varied:
             yield dimension, a[:16], b[:16]
     for setting in _SETTINGS:
-        one_, two = (str(r.variant.config.get(setting, "")) for r in (row, other))
+        one_, two = (str(_setting(side, setting)) for side in (row, other))
         if one_ and two and one_ != two and setting not in varied:
             yield setting, one_, two
+
+
+def _declared(row: Row) -> Sequence[str]:
+    declared: Sequence[str] = row.run.experiments.get(row.case.subject, {}).get("varies", ())
+    return declared
+
+
+def _setting(row: Row, name: str) -> Json:
+    """What a row has of a setting, from its own fields or its configuration; "" for nothing."""
+    raw = row.variant.raw
+    absent = {"dtype": row.case.dtype, "devices": 1}.get(name, "")
+    return raw.get(name, row.variant.config.get(name, absent))
+
+
+def varied(row: Row, other: Row) -> Iterator[tuple[str, Words, Words]]:
+    """What two rows differ in because the experiment varies it: its name, and both values."""
+    for name in _declared(row):
+        if name not in _DIMENSIONS:
+            one_, two = _setting(row, name), _setting(other, name)
+            if "" not in (one_, two) and one_ != two:
+                yield name, _valued(row, name), _valued(other, name)
+
+
+# What a row is by its place, which a citation names itself.
+_DIMENSIONS = ("commit", "run", "device", "case", "mode")
+
+
+def _valued(row: Row, name: str) -> Words:
+    """The value of a setting as evidence; free words as they are."""
+    artifact, variant = row.artifact, row.variant
+    if name in PROSE:
+        return str(variant.raw[name])
+    for keys in ((name,), ("config", name)):
+        if name in (variant.raw if keys == (name,) else variant.config):
+            where = variant.pointer + pointer(*keys)
+            listed = isinstance(artifact.at(where), list)
+            label = f"{name} of {variant.id}"
+            found = derive.listed if listed else derive.fact
+            return Code(found(artifact, where, label))
+    if name == "dtype":
+        return Code(derive.fact(artifact, row.case.pointer + "/dtype", f"dtype of {row.case.id}"))
+    return "a single one"
+
+
+def by_design(row: Row, other: Row) -> tuple[views.Piece, ...]:
+    """`precision tf32 beside ieee by design`: what a ratio's sides were allowed to differ in.
+
+    Nothing where they differ in nothing, or in words that stand where the baseline is named.
+    """
+    words: list[views.Piece] = []
+    for name, first, second in varied(row, other):
+        if name not in PROSE:
+            words += [", " if words else "", *setting_name(row, name)]
+            words += [" ", *views.pieces(first), " beside ", *views.pieces(second)]
+    return (*words, " by design") if words else ()
+
+
+def setting_name(row: Row, name: str) -> tuple[views.Piece, ...]:
+    """The name of a setting: a word, or where it holds digits, a name of the record."""
+    if any(character.isdigit() for character in name):
+        return (derive.name(row.artifact.commit, name),)
+    return (name.replace("_", " "),)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.worlds import COMMIT, RUN, minimal_artifact
-from writeup import addresses, derive, rederive, result, selection
+from writeup import addresses, derive, rederive, result, selection, stats
 from writeup.errors import WriteupError
 from writeup.evidence import Evidence
 from writeup.finish import citations, finish
@@ -80,6 +80,7 @@ def every_form(artifact, copy):
     for variant in ("chunked", "chunked-small", "twin-a"):
         beside = (row(artifact, variant), eager)
         yield from (derive.speedup(*beside), derive.speedup_band(*beside), derive.verdict(*beside))
+    yield from (derive.tally(pairs, word) for word in stats.Verdict)
     yield from (derive.geomean(pairs, which) for which in ("mean", "best", "worst"))
     yield derive.of_copy(chunked, twin_copy)
     yield derive.of_ceiling(chunked, memory)
@@ -103,6 +104,9 @@ def every_form(artifact, copy):
     yield derive.date(artifact, f"{at}/started")
     yield derive.command(artifact, f"{at}/command")
     yield derive.prediction(artifact, run, "softmax", 0)
+    predicted = f"{at}/experiments/softmax/predicted/0"
+    yield derive.foretold(artifact, predicted, chunked, eager)
+    yield derive.missed(artifact, predicted, chunked, eager)
     yield from (derive.name(COMMIT, "chunked-small"), derive.short(COMMIT))
     yield derive.count([each.address for each, _ in pairs], "measurements")
     yield from (derive.digest(COPY, copy), derive.size(COPY, copy))
