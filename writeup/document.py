@@ -35,7 +35,14 @@ _MOST_PROBLEMS = 200
 _SCHEME = re.compile(r"([^/?#]*):")
 _SCHEMES = frozenset({"http", "https", "mailto"})
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]+")
-_PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+# What no reader sees as it stands in the file: characters of private use, controls, what turns
+# text round, and what is no character at all. Joiners and soft hyphens have their uses.
+_UNSEEN = (
+    (re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]"), "a private-use character"),
+    (re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]"), "a control character"),
+    (re.compile("[\u202a-\u202e\u2066-\u2069]"), "a character that turns text round"),
+    (re.compile("[\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff]"), "what is no character"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,7 @@ def _parsed(
     tokens = _tokens(places, matter.body, reader)
     _lower(tokens, below)
     reader.read(tokens, matter.body)
-    problems = {*matter.problems, *reader.problems, *_private_use(places, reader.runs)}
+    problems = {*matter.problems, *reader.problems, *_unseen(places, reader.runs)}
     return Story(
         path=places.path,
         text=places.text,
@@ -253,18 +260,19 @@ def _front(matter: FrontMatter, reader: _Reader) -> Front:
     return Front(**prose, **plain_values, places=places)  # type: ignore[arg-type]
 
 
-def _private_use(places: Places, runs: Sequence[Run]) -> Iterator[Problem]:
-    """The first private-use character of each line, and each one spelt as an entity."""
-    found = {places.place(at.start())[0]: at.start() for at in _PRIVATE.finditer(places.text)}
-    spelt = {
-        run.offset(at.start())
-        for run in runs
-        for at in _PRIVATE.finditer(run.text)
-        if run.text[at.start()] != places.text[run.offset(at.start())]
-    }
-    for at in sorted({*found.values(), *spelt}):
-        message = "a private-use character: no reader sees what it stands for"
-        yield places.problem(at, _BAD_STORY, message, end=at + 1)
+def _unseen(places: Places, runs: Sequence[Run]) -> Iterator[Problem]:
+    """The first character of each kind and line that no reader sees, and each spelt one."""
+    for pattern, what in _UNSEEN:
+        found = {places.place(at.start())[0]: at.start() for at in pattern.finditer(places.text)}
+        spelt = {
+            run.offset(at.start())
+            for run in runs
+            for at in pattern.finditer(run.text)
+            if run.text[at.start()] != places.text[run.offset(at.start())]
+        }
+        for at in sorted({*found.values(), *spelt}):
+            message = f"{what}: no reader sees what it stands for"
+            yield places.problem(at, _BAD_STORY, message, end=at + 1)
 
 
 def _order(placed: Placed | Literal) -> tuple[int, int]:
