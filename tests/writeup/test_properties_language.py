@@ -208,8 +208,9 @@ def judge(text):
     assert 0 <= found.at <= len(text)
     assert found.at < found.end
     assert found.message
-    # What is wrong begins with a word, or is missing at the end.
-    assert found.at == len(text.rstrip()) or not text[found.at].isspace()
+    # What is wrong begins with a word, or is missing: at the end, or behind a point.
+    missing = found.at == len(text.rstrip()) or text[found.at - 1 : found.at] == "."
+    assert missing or not text[found.at].isspace()
 
 
 @examples(400)
