@@ -100,6 +100,15 @@ def test_explain_lists_every_rule_and_explains_each():
         assert len(page.output.split()) > 20
 
 
+def test_explain_tells_the_language_and_the_readme_says_so():
+    listed = CliRunner().invoke(writeup.cli.main, ["explain"]).output
+    assert re.search(r"^language\s+\S", listed, flags=re.MULTILINE)
+    page = CliRunner().invoke(writeup.cli.main, ["explain", "language"])
+    assert page.exit_code == 0
+    assert page.output.startswith("# language: ")
+    assert "`writeup explain language`" in README
+
+
 def test_every_rule_that_the_readme_names_exists():
     table = README.split("## What a page refuses")[1].split("## ")[0]
     named = re.findall(r"\| `([a-z-]+)` \|$", table, flags=re.MULTILINE)
