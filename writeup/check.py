@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 
-from writeup.checks import comparisons, record, story, typed
+from writeup.checks import comparatives, comparisons, record, story, typed
 from writeup.config import Config, Ignore
 from writeup.errors import Problem, Severity
 from writeup.sources import Sources
@@ -93,7 +93,7 @@ RULES: tuple[Rule, ...] = (
     story.result_incomplete,
     story.datasheet_ceiling,
     story.steps_without_measurement,
-    story.bare_comparatives,
+    comparatives.bare_comparatives,
     record.unconfirmed_units,
     record.missing_configs,
     record.above_ceilings,
@@ -101,4 +101,8 @@ RULES: tuple[Rule, ...] = (
     record.late_hypotheses,
     record.private_data,
 )
+"""The rules, by what they look at; `check` runs them all."""
+
 RULES_OF_HISTORY: tuple[Rule, ...] = (record.source_mismatch,)
+OF_HISTORY = frozenset({"source-mismatch"})
+"""The rules that ask git, which a build does not, and the ids of what they find."""

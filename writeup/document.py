@@ -35,6 +35,8 @@ _MOST_PROBLEMS = 200
 _SCHEME = re.compile(r"([^/?#]*):")
 _SCHEMES = frozenset({"http", "https", "mailto"})
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]+")
+# The block with anything behind its name, as if it had facets.
+_TRIMMED = re.compile(r"\s*result\s*(?:[@,]|\s\S)")
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
 
@@ -487,6 +489,11 @@ class _Reader:
 
     def _citation(self, content: str, at: int) -> Placed | None:
         """The citation whose first brace is at `at`; None where it is no citation."""
+        if _TRIMMED.match(content):
+            message = "the result block cannot be trimmed: it tells every measured case and mode"
+            hint = "write {{ result }}, and say in prose for whom the exceptions matter"
+            self.problem(at, "hidden-loss", message, hint=hint, end=at + len(content) + 4)
+            return None
         try:
             citation = parse(content)
         except CitationError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from writeup import derive, stats
@@ -146,36 +146,3 @@ def told_order(citation: Claim, pairs: Sequence[Comparison]) -> Words:
         " beside ",
         figures[1].evidence,
     )
-
-
-# What must be equal on both sides, unless the experiment declares that it varies.
-_SETTINGS = ("precision", "dtype", "batch", "packing", "devices")
-
-
-def differences(pair: Comparison) -> tuple[str, ...]:
-    """Why two measurements may not be set beside each other; none where they may."""
-    row, other = pair.row, pair.other
-    failed = [
-        f"'{side.variant.id}' was not timed ({side.variant.status})"
-        for side in (row, other)
-        if side.timing is None or side.variant.status != "ok"
-    ]
-    if failed:
-        return tuple(failed)
-    reasons = [f"they differ in {what}: {a} and {b}" for what, a, b in _apart(row, other)]
-    if not reasons and not pair.formed:
-        reasons = ["no block holds samples of both"]
-    return tuple(reasons)
-
-
-def _apart(row: Row, other: Row) -> Iterator[tuple[str, str, str]]:
-    """What two rows differ in although nothing declares it, with both values."""
-    varied = set(row.run.experiments.get(row.case.subject, {}).get("varies", ()))
-    for dimension in ("commit", "run", "device", "case", "dtype", "mode"):
-        a, b = row.of(dimension), other.of(dimension)
-        if a != b and dimension not in varied:
-            yield dimension, a[:16], b[:16]
-    for setting in _SETTINGS:
-        one_, two = (str(r.variant.config.get(setting, "")) for r in (row, other))
-        if one_ and two and one_ != two and setting not in varied:
-            yield setting, one_, two

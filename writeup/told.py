@@ -95,6 +95,14 @@ class Scene:
             if case.subject == self.case.subject and case.modes
         )
 
+    def timed(self, case: Case, mode: str, variant: str) -> Row | None:
+        """A variant of this run on a case, in a mode; None where it was not timed there."""
+        found = case.variants.get(variant)
+        timing = found.timings.get(mode) if found is not None else None
+        if found is None or timing is None:
+            return None
+        return Row(self.artifact, self.run, case, found, timing)
+
 
 def scene(focus: tuple[Row, ...], front: Front) -> Scene:
     """The scene of a story. Raises Miss where the front matter leaves it open."""
