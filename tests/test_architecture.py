@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VERBS = {"load", "resolve", "check", "render", "finish", "write"}
 # Programs of their own; only the door calls them.
 ERRANDS = {"verify", "scaffold"}
-SENTENCE = {"build"}
+# What strings verbs together, each for one command.
+SENTENCE = {"build", "pin", "quote"}
 # Another program than the build, and the arithmetic that the two have in common.
 VERIFIER = {"verify", "rederive", "shown"}
 SHARED = {"errors", "quantity", "stats"}

@@ -83,7 +83,7 @@ def _named(row: Row, measure: Measure) -> Evidence:
         )
     if kind == "counters":
         return _recorded(row, kind, name)
-    return derive.metric(row, name)
+    return derive.metric(row.case, row.variant, name)
 
 
 def _fraction(row: Row, measure: Measure) -> Evidence:

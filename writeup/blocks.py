@@ -6,88 +6,55 @@ so there is no way to trim it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from writeup import answers, derive, exhibits, roofs, views
+from writeup import answers, derive, dossier, exhibits, predictions, roofs, sentences, views
 from writeup.evidence import Evidence
 from writeup.language import BlockName
-from writeup.result import Artifact, Case, Run
+from writeup.result import Artifact, Case
 from writeup.selection import Row
 from writeup.stats import Verdict
 from writeup.strict import pointer
-from writeup.told import Scene
+from writeup.told import Scene, Setting
 
 
-def problem(scene: Scene) -> views.ProblemBlock:
+def problem(scene: Setting) -> views.ProblemBlock:
     """What is computed, for whom, and what was expected before the run of record."""
     experiment = scene.experiment
     artifact, case = scene.artifact, scene.case
     facts = [
         _prose("for whom", experiment.get("audience")),
         _prose("contract", experiment.get("contract")),
-        views.Fact(
-            "baseline",
-            (exhibits.named(artifact, scene.baseline.variant.id), ", ", *_expression(scene)),
-        ),
+        _baseline(scene) if isinstance(scene, Scene) else None,
         views.Fact("case", (exhibits.named(artifact, case.id), ", ", _shape(scene, case))),
         views.Fact("data type", exhibits.named(artifact, case.dtype)),
         _prose("what is varied", experiment.get("variable")),
         _prose("checked against", experiment.get("oracle")),
         _prose("checked again by", experiment.get("independent_check")),
-        views.Fact(
-            "tolerance",
-            (
-                "absolute ",
-                derive.fact(artifact, case.pointer + "/tolerance/atol", "absolute tolerance"),
-                ", relative ",
-                derive.fact(artifact, case.pointer + "/tolerance/rtol", "relative tolerance"),
-            ),
-        ),
+        _tolerance(artifact, case),
     ]
     return views.ProblemBlock(
         id="problem-block",
         question=str(experiment.get("question", "")),
         facts=tuple(fact for fact in facts if fact is not None),
         hypothesis=str(experiment.get("hypothesis", "")),
-        predictions=predictions(scene),
+        predictions=predictions.of(artifact, scene.run, case.subject),
     )
 
 
-def predictions(scene: Scene, story: views.Link | None = None) -> tuple[views.Prediction, ...]:
-    """What was predicted of the scene's subject, beside what was measured."""
-    return predictions_of(scene.artifact, scene.run, scene.case.subject, story)
+def _baseline(scene: Scene) -> views.Fact:
+    name = exhibits.named(scene.artifact, scene.baseline.variant.id)
+    return views.Fact("baseline", (name, ", ", *_expression(scene)))
 
 
-def predictions_of(
-    artifact: Artifact, run: Run, subject: str, story: views.Link | None = None
-) -> tuple[views.Prediction, ...]:
-    """What was predicted of a subject in a run, beside what was measured."""
-    cases = {case.id: case for case in run.cases.values() if case.subject == subject}
-    found = []
-    for index, said in enumerate(run.experiments.get(subject, {}).get("predicted", ())):
-        case = cases[said["case"]] if "case" in said else next(iter(cases.values()))
-        mode = said.get("mode", next(iter(case.modes), ""))
-        row, other = (
-            Row(artifact, run, case, case.variants[name], case.variants[name].timings.get(mode))
-            if name in case.variants
-            else None
-            for name in (said["variant"], said["over"])
-        )
-        both = (row, other) if row and other and row.timing and other.timing else None
-        found.append(
-            views.Prediction(
-                id=f"{run.id}/experiments/{subject}/predicted/{index}",
-                variant=exhibits.named(artifact, said["variant"]),
-                baseline=exhibits.named(artifact, said["over"]),
-                case=exhibits.named(artifact, case.id),
-                mode=exhibits.named(artifact, mode),
-                predicted=derive.prediction(artifact, run, subject, index),
-                measured=exhibits.ratio(*both) if both else None,
-                verdict=exhibits.verdict(*both) if both else None,
-                story=story,
-            )
-        )
-    return tuple(found)
+def _tolerance(artifact: Artifact, case: Case) -> views.Fact | None:
+    if not {"atol", "rtol"} <= case.raw.get("tolerance", {}).keys():
+        return None
+    absolute, relative = (
+        derive.fact(artifact, case.pointer + pointer("tolerance", key), f"{what} tolerance")
+        for key, what in (("atol", "absolute"), ("rtol", "relative"))
+    )
+    return views.Fact("tolerance", ("absolute ", absolute, ", relative ", relative))
 
 
 def _beside(scene: Scene, case: Case, mode: str, variant: str) -> Row | None:
@@ -376,17 +343,10 @@ def result(scene: Scene) -> views.ResultBlock:
         views.Fact("denominator", (exhibits.named(artifact, other.variant.id), ", ",
                                    *_expression(scene))),
     ]  # fmt: skip
+    facts += _varied(row, other)
     if copy is not None:
         facts.append(views.Fact("of a copy of the same bytes", derive.of_copy(row, copy)))
-    facts += [
-        fact
-        for fact in (
-            _prose("what binds", scene.experiment.get("limiter")),
-            _prose("what cannot be concluded", scene.experiment.get("cannot_conclude")),
-            _prose("next experiment", scene.experiment.get("next")),
-        )
-        if fact is not None
-    ]
+    facts += _conclusions(scene)
     return views.ResultBlock(
         id="result-block",
         headline=exhibits.verdict(row, other),
@@ -403,6 +363,32 @@ def result(scene: Scene) -> views.ResultBlock:
         exceptions=tuple(o for o, verdict in elsewhere if verdict is not headline),
         holds=tuple(o for o, verdict in elsewhere if verdict is headline),
         overall=_overall(scene),
+    )
+
+
+def _varied(row: Row, other: Row) -> Iterator[views.Fact]:
+    """What headline and baseline differ in because the experiment varies it."""
+    for name, first, second in sentences.varied(row, other):
+        values = (*views.pieces(first), " beside ", *views.pieces(second))
+        yield views.Fact((*sentences.setting_name(row, name), ", varied by design"), values)
+
+
+def _conclusions(scene: Setting) -> list[views.Fact]:
+    """What the experiment says of its limits, as far as it says it."""
+    said = (
+        _prose("what binds", scene.experiment.get("limiter")),
+        _prose("what cannot be concluded", scene.experiment.get("cannot_conclude")),
+        _prose("next experiment", scene.experiment.get("next")),
+    )
+    return [fact for fact in said if fact is not None]
+
+
+def everything(scene: Setting) -> views.CasesBlock:
+    """Every case as the record's page has it, where no headline can be formed."""
+    return views.CasesBlock(
+        id="result-block",
+        cases=tuple(dossier.case(scene.artifact, scene.run, each) for each in scene.every_case),
+        facts=tuple(_conclusions(scene)),
     )
 
 
@@ -465,7 +451,7 @@ def _overall(scene: Scene) -> views.Words:
     )
 
 
-def reproduce(scene: Scene) -> views.ReproduceBlock:
+def reproduce(scene: Setting) -> views.ReproduceBlock:
     """How to measure it again, and what exactly was measured."""
     artifact, run = scene.artifact, scene.run
     files = run.raw.get("sources", {}).get("files", {})
@@ -483,7 +469,7 @@ def reproduce(scene: Scene) -> views.ReproduceBlock:
             facts.append(views.Fact(name, derive.fact(artifact, where, name)))
     return views.ReproduceBlock(
         id="reproduce-block",
-        commands=exhibits.commands(scene.headline),
+        commands=exhibits.commands(artifact, run),
         facts=tuple(facts),
         sources=tuple(
             views.Link(views.Code(derive.name(artifact.commit, path)), f"sources/{blob}/index.html")
@@ -503,7 +489,7 @@ def _conditions(scene: Scene) -> views.Words:
     )  # fmt: skip
 
 
-def _shape(scene: Scene, case: Case) -> Evidence:
+def _shape(scene: Setting, case: Case) -> Evidence:
     return derive.shape(scene.artifact, case.pointer + "/shape", f"shape of {case.id}")
 
 
@@ -530,3 +516,10 @@ MAKERS: Mapping[BlockName, Callable[[Scene], views.Block]] = {
     BlockName.RESULT: result,
     BlockName.REPRODUCE: reproduce,
 }
+
+BARE_MAKERS: Mapping[BlockName, Callable[[Setting], views.Block]] = {
+    BlockName.PROBLEM: problem,
+    BlockName.RESULT: everything,
+    BlockName.REPRODUCE: reproduce,
+}
+"""What the page of a record shows where no headline can be formed."""

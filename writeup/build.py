@@ -7,7 +7,8 @@ files alone: same inputs, same bytes, no clock and no git.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -24,6 +25,7 @@ from writeup import (
     naming,
     render,
     resolve,
+    whereabouts,
     write,
 )
 from writeup.config import Config
@@ -61,13 +63,14 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
     banner on every page; a record that cannot be read stops the build all the same.
     """
     sources = load.load(project)
-    told = resolve.resolve(sources) if _readable(sources) else {}
+    told = resolve.resolve(sources) if readable(sources) else {}
     found = [
         *sources.problems,
         *(problem for each in told.values() for problem in each.problems),
         *check.check(sources, told, ask_history=ask_history),
     ]
-    _stop(check.weighed(found, project), project, unreadable=not _readable(sources))
+    found = list(whereabouts.located(found, sources))
+    stop(check.weighed(found, project), project, unreadable=not readable(sources))
     composed = compose.compose(sources, told)
     theme = project.root / project.theme if project.theme else None
     rendered = render.render(composed.site, addresses.href, theme=theme)
@@ -78,11 +81,11 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
         registry=rendered.evidence,
         placed=composed.places,
     )
-    found += finished.problems
+    found += _untold(finished.problems, check.weighed(found, project))
     found += links.broken_links(finished.pages, composed.links, project.base_url)
     found += check.idle_ignores(found, project, ask_history=ask_history)
     problems = check.weighed(found, project)
-    _stop(problems, project, unreadable=False)
+    stop(problems, project, unreadable=False)
     summary = _summary(sources, told, finished, check.silenced(found, project))
     return Site(_files(sources, finished), problems, summary)
 
@@ -108,15 +111,36 @@ def differences(first: Site, second: Site) -> tuple[str, ...]:
     return tuple(name for name in names if first.files.get(name) != second.files.get(name))
 
 
-def _readable(sources: Sources) -> bool:
+def readable(sources: Sources) -> bool:
     """Whether what was cited can be looked up: a record with faults would blame its citers."""
     return not any(p.rule in ("bad-artifact", "bad-config") for p in sources.problems)
 
 
-def _stop(problems: Iterable[Problem], project: Config, *, unreadable: bool) -> None:
+def stop(problems: Iterable[Problem], project: Config, *, unreadable: bool) -> None:
+    """Raise Problems where there is an error, unless the project carries its problems.
+
+    What is unreadable stops a relaxed project too.
+    """
     found = tuple(problems)
     if any(p.severity is Severity.ERROR for p in found) and (project.strict or unreadable):
         raise Problems(found)
+
+
+_QUOTED = re.compile(r"""'([^']+)'|"([^"]+)\"""")
+
+
+def _untold(found: Iterable[Problem], told: Iterable[Problem]) -> Iterator[Problem]:
+    """What only the finished pages show: a numeral that was told at its source is told there."""
+    known = {_numeral(problem) for problem in told if problem.rule == finish.RULE}
+    for problem in found:
+        if problem.rule != finish.RULE or _numeral(problem) not in known:
+            yield problem
+
+
+def _numeral(problem: Problem) -> str:
+    """The numeral that a problem of its rule quotes first."""
+    quoted = _QUOTED.search(problem.message)
+    return (quoted[1] or quoted[2]) if quoted else problem.message
 
 
 def _names(sources: Sources, told: Mapping[str, Told]) -> dict[str, Names]:
@@ -156,10 +180,13 @@ def _summary(
     silenced: Mapping[config.Ignore, int],
 ) -> str:
     """What was checked, and what was not."""
+    recorded = sum(each.setting is not None for each in told.values())
     blank = sum(each.blank for each in told.values())
+    stories = len(told) - recorded
     runs = sum(len(artifact.runs) for artifact in sources.artifacts.values())
     parts = [
-        f"{_plural(len(told), 'story', 'stories')}{f' ({blank} blank)' if blank else ''}",
+        f"{_plural(stories, 'story', 'stories')}{f' ({blank} blank)' if blank else ''}",
+        *([f"{_plural(recorded, 'subject')} told by the record alone"] if recorded else []),
         f"{_plural(len(sources.artifacts), 'artifact')} with {_plural(runs, 'run')}",
         f"{_plural(len(finished.pages), 'file')}",
         f"{_plural(len(finished.occurrences), 'number')} traced",

@@ -10,9 +10,12 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from writeup.pinning import Pin
 
 from writeup.errors import Problem, Problems, Severity, WriteupError
 
@@ -21,6 +24,8 @@ USAGE = 2
 
 # Given to every command, so that each has them however it is called.
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+# Not printable by name, but harmless; a message may run over several lines.
+_BLANKS = "\t\n\xa0\u202f"
 _FORMATS = ("text", "github", "json")
 
 
@@ -128,6 +133,83 @@ def new(root: Path, subject: str) -> None:
 
 
 @main.command(context_settings=_SETTINGS)
+@_root_option
+@_format_option
+@click.argument("subjects", metavar="[SUBJECT]...", nargs=-1)
+@click.option("--results", metavar="COMMIT", help="Move to this commit, not to the newest run's.")
+@click.option("--run", metavar="RUN", help="Move to this run, where a commit has several.")
+@click.option("-n", "--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@_failing_clearly
+def pin(
+    root: Path,
+    form: str,
+    subjects: tuple[str, ...],
+    results: str | None,
+    run: str | None,
+    dry_run: bool,
+) -> None:
+    """Move the stories of SUBJECTs, or all of them, to their newest results.
+
+    Only the front matter changes. What the story then says otherwise is listed; if a citation
+    would no longer resolve, nothing is written.
+    """
+    from writeup import config
+    from writeup import pin as pinning
+
+    project = config.find(root)
+    pins = pinning.pins(project, subjects, results=results, run=run)
+    if not dry_run:
+        pinning.write_pins(project, pins)
+    for each in pins:
+        for line in _pin(each):
+            click.echo(line)
+    _print([p.weighing(Severity.WARNING) for each in pins for p in each.problems], form)
+    if dry_run:
+        click.echo("nothing was written", err=True)
+
+
+def _pin(each: Pin) -> Iterable[str]:
+    """What became of a story: its keys, and its citations with their words before and after."""
+    if not each.changes:
+        yield f"{each.path}: has its newest results already"
+        return
+    yield f"{each.path}:"
+    yield from (f"  {key}: {old} -> {new}" for key, old, new in each.changes)
+    for moved in each.moved:
+        yield f"  {moved.line}:{moved.column} {moved.citation}: {moved.before} -> {moved.after}"
+    yield f"  {len(each.moved)} of {each.citations} citations change"
+
+
+@main.command(context_settings=_SETTINGS)
+@_root_option
+@click.option(
+    "--format",
+    "into",
+    type=click.Choice(("text", "markdown", "html")),
+    default="text",
+    show_default=True,
+    help="What the sentence is pasted into.",
+)
+@click.argument("link")
+@click.argument("other", required=False)
+@_failing_clearly
+def quote(root: Path, into: str, link: str, other: str | None) -> None:
+    """Say what LINK leads to, in a sentence to paste elsewhere, with its band and its link.
+
+    LINK is copied from a page, or `<commit>/<run>/<case>/<variant>/<mode>`. A time is also told
+    beside the baseline, or beside OTHER: a variant of its case, or a link.
+    """
+    from writeup import config
+    from writeup import quote as quotation
+    from writeup.quoting import Format
+
+    project = config.find(root)
+    click.echo(quotation.quoted(project, link, other, Format(into)))
+    if not project.base_url:
+        click.echo("no base_url is configured, so the link is a path within the site", err=True)
+
+
+@main.command(context_settings=_SETTINGS)
 @click.argument("what", required=False)
 @_root_option
 @_failing_clearly
@@ -204,12 +286,17 @@ def _text(problems: Iterable[Problem]) -> Iterable[str]:
     for problem in problems:
         colour = "red" if problem.severity is Severity.ERROR else "yellow"
         kind = click.style(f"{problem.severity}[{problem.rule}]", fg=colour)
-        yield f"{problem.place}: {kind}: {problem.message}"
+        yield f"{problem.place}: {kind}: {_printable(problem.message)}"
         if problem.source and problem.column:
-            yield f"    {problem.source}"
+            yield f"    {_printable(problem.source)}"
             yield from _caret(problem)
         if problem.hint:
-            yield f"    hint: {problem.hint}"
+            yield f"    hint: {_printable(problem.hint)}"
+
+
+def _printable(text: str) -> str:
+    """Somebody's text, so that it cannot move the cursor or turn the line around."""
+    return "".join(c if c.isprintable() or c in _BLANKS else "\ufffd" for c in text)
 
 
 def _caret(problem: Problem) -> Iterable[str]:

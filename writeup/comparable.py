@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from writeup.selection import Row
-from writeup.sentences import Comparison
+from writeup.sentences import Comparison, declared, setting
 
 _ROUNDS = ("commit", "run", "device", "case", "mode")
 
@@ -32,8 +32,6 @@ _SETTINGS = {
     "bucketing": ("bucketing",),
     "devices": ("devices",),
 }
-# What the schema has a field of its own for, beside the configuration.
-_FIELDS = ("precision", "dtype", "devices")
 
 
 def differences(pair: Comparison) -> tuple[str, ...]:
@@ -70,26 +68,15 @@ def _of_samples(row: Row, other: Row) -> Iterator[str]:
 
 
 def _of_settings(row: Row, other: Row) -> Iterator[str]:
-    declared = set(row.run.experiments.get(row.case.subject, {}).get("varies", ()))
-    for setting, names in _SETTINGS.items():
-        if declared.intersection((setting, *names)):
+    varied = set(declared(row))
+    for kind, names in _SETTINGS.items():
+        if varied.intersection((kind, *names)):
             continue
         for name in names:
-            a, b = _setting(row, name), _setting(other, name)
+            a, b = setting(row, name), setting(other, name)
             if a != b:
                 yield f"they differ in {name}: {_shown(a)} and {_shown(b)}"
 
 
-def _setting(row: Row, name: str) -> object:
-    """A setting as the variant records it, else as its case does; None where neither does."""
-    variant, case = row.variant, row.case
-    if name in _FIELDS and name in variant.raw:
-        return variant.raw[name]
-    if name in variant.config:
-        return variant.config[name]
-    implied = {"dtype": case.dtype, "devices": 1}
-    return case.raw.get("settings", {}).get(name, implied.get(name))
-
-
 def _shown(value: object) -> str:
-    return "not recorded" if value is None else str(value)
+    return "not recorded" if value in (None, "") else str(value)

@@ -16,6 +16,7 @@ from writeup import (
     explain,
     methodology,
     naming,
+    predictions,
     source,
     views,
 )
@@ -27,6 +28,8 @@ from writeup.sources import Sources
 from writeup.told import Told
 
 UNMEASURED = views.Verdict(views.Tone.BLANK, "not measured yet")
+UNCOMPARED = views.Verdict(views.Tone.BLANK, "recorded, nothing compared")
+_UNTOLD = "No story has been written of this yet: the page is made from the record alone."
 
 _BLIND_SPOTS: tuple[views.Words, ...] = (
     (
@@ -132,6 +135,8 @@ def _pieces(each: Told, pieces: tuple[document.Piece, ...]) -> views.Words:
 
 
 def _plain_title(each: Told) -> views.Words:
+    if each.setting is not None and not each.story.front.title:
+        return exhibits.named(each.setting.artifact, each.subject)
     return _pieces(each, each.story.front.title)
 
 
@@ -146,9 +151,11 @@ def _body(each: Told, pen: views.Pen) -> str:
 
 def _block(each: Told, placed: Placed) -> views.Words | views.Block:
     if isinstance(placed.citation, Block):
-        if each.scene is None:
-            return "This part is written when something has been measured."
-        return blocks.MAKERS[placed.citation.name](each.scene)
+        if each.scene is not None:
+            return blocks.MAKERS[placed.citation.name](each.scene)
+        if each.setting is not None:
+            return blocks.BARE_MAKERS[placed.citation.name](each.setting)
+        return "This part is written when something has been measured."
     found = each.resolved.get(placed)
     return found.words if found is not None else "not measured yet"
 
@@ -158,12 +165,15 @@ def _block(each: Told, placed: Placed) -> views.Words | views.Block:
 
 def _home(sources: Sources, told: Mapping[str, Told]) -> views.Home:
     config = sources.config
-    predictions = [
+    foreseen = [
         prediction
         for subject, each in told.items()
-        if each.scene is not None
-        for prediction in blocks.predictions(
-            each.scene, views.Link(_plain_title(each), addresses.story(subject))
+        if (setting := each.scene or each.setting) is not None
+        for prediction in predictions.of(
+            setting.artifact,
+            setting.run,
+            subject,
+            views.Link(_plain_title(each), addresses.story(subject)),
         )
     ]
     return views.Home(
@@ -171,45 +181,50 @@ def _home(sources: Sources, told: Mapping[str, Told]) -> views.Home:
         description=config.description,
         stories=tuple(_card(subject, each) for subject, each in told.items()),
         artifacts=tuple(_shelf(artifact) for artifact in sources.artifacts.values()),
-        predictions=tuple(sorted(predictions, key=_missed, reverse=True)),
+        predictions=tuple(sorted(foreseen, key=predictions.missed, reverse=True)),
     )
 
 
-def _missed(prediction: views.Prediction) -> float:
-    """How far a prediction was off, as a factor of at least one; unmeasured ones come last."""
-    predicted = prediction.predicted.value
-    if prediction.measured is None or not isinstance(predicted, (int, float)):
-        return 0.0
-    factor = float(predicted) / prediction.measured.value
-    return max(factor, 1 / factor)
-
-
 def _card(subject: str, each: Told) -> views.Card:
-    scene = each.scene
-    if scene is None:
+    setting = each.scene or each.setting
+    if setting is None:
         return views.Card(
             _plain_title(each),
             addresses.story(subject),
             _pieces(each, each.story.front.description),
             UNMEASURED,
         )
+    run, artifact = setting.run, setting.artifact
     return views.Card(
         title=_plain_title(each),
         page=addresses.story(subject),
         description=_pieces(each, each.story.front.description),
-        verdict=exhibits.verdict(scene.headline, scene.baseline),
-        device=derive.fact(
-            scene.artifact, scene.run.pointer + "/environment/device/name", "device"
-        ),
-        date=derive.date(scene.artifact, scene.run.pointer + "/started", "start"),
-        conditions=(
-            exhibits.named(scene.artifact, scene.case.id),
-            ", ",
-            exhibits.named(scene.artifact, scene.mode),
-            "; ",
-            *exhibits.reach(scene.headline, scene.baseline),
-        ),
+        verdict=_verdict(each),
+        device=derive.fact(artifact, run.pointer + "/environment/device/name", "device"),
+        date=derive.date(artifact, run.pointer + "/started", "start"),
+        conditions=_conditions(each),
     )
+
+
+def _verdict(each: Told) -> views.Verdict:
+    if each.scene is not None:
+        return exhibits.verdict(each.scene.headline, each.scene.baseline)
+    return UNMEASURED if each.setting is None else UNCOMPARED
+
+
+def _conditions(each: Told) -> views.Words:
+    """Where the headline plays, how far it reaches, and who tells it."""
+    words: list[views.Piece] = []
+    scene = each.scene
+    if scene is not None:
+        words += [
+            exhibits.named(scene.artifact, scene.case.id), ", ",
+            exhibits.named(scene.artifact, scene.mode), "; ",
+            *exhibits.reach(scene.headline, scene.baseline),
+        ]  # fmt: skip
+    if each.setting is not None:
+        words += ["; " if words else "", "told by its record alone"]
+    return tuple(words)
 
 
 def _shelf(artifact: Artifact) -> views.Shelf:
@@ -234,48 +249,76 @@ def _joined(items: list[views.Code]) -> views.Words:
 
 
 def _story(each: Told) -> views.Story:
-    scene = each.scene
+    setting = each.scene or each.setting
     front = each.story.front
-    notices = []
-    if each.blank:
-        text = "Nothing of this story has been measured yet: it is a plan."
-        notices.append(views.Notice(text, views.Tone.BLANK))
-    if scene is not None:
-        notices += exhibits.drifts(scene.artifact, scene.run)
     return views.Story(
         path=addresses.story(each.subject),
         title=_plain_title(each),
         description=_pieces(each, front.description),
         audience=_pieces(each, front.audience),
         body=partial(_body, each),
-        verdict=exhibits.verdict(scene.headline, scene.baseline) if scene else UNMEASURED,
+        verdict=_verdict(each),
         facts=_story_facts(each),
         contents=tuple(
             views.Heading(_pieces(each, heading.pieces), heading.slug)
             for heading in each.story.headings
             if heading.level == 2
         ),
-        notices=tuple(notices),
-        record=views.Link("the record", addresses.result(scene.artifact.commit), scene.run.id)
-        if scene
+        notices=tuple(_notices(each)),
+        record=views.Link("the record", addresses.result(setting.artifact.commit), setting.run.id)
+        if setting
         else None,
     )
 
 
+def _notices(each: Told) -> Iterator[views.Notice]:
+    """What a reader must know first: that nothing is measured, or told, or that it drifted."""
+    if each.blank:
+        text = "Nothing of this story has been measured yet: it is a plan."
+        yield views.Notice(text, views.Tone.BLANK)
+    if each.setting is not None:
+        yield views.Notice(_UNTOLD, views.Tone.BLANK)
+    setting = each.scene or each.setting
+    if setting is not None:
+        yield from exhibits.drifts(setting.artifact, setting.run)
+
+
 def _story_facts(each: Told) -> tuple[views.Fact, ...]:
-    scene = each.scene
-    if scene is None:
+    setting = each.scene or each.setting
+    if setting is None:
         return ()
-    artifact, run = scene.artifact, scene.run
-    return (
+    artifact, run = setting.artifact, setting.run
+    facts = [
         views.Fact(
             "device", derive.fact(artifact, run.pointer + "/environment/device/name", "device")
         ),
         views.Fact("measured", derive.date(artifact, run.pointer + "/started", "start")),
         views.Fact("commit", views.Code(derive.short(artifact.commit))),
-        views.Fact("baseline", exhibits.named(artifact, scene.baseline.variant.id)),
-        views.Fact("headline", exhibits.reach(scene.headline, scene.baseline)),
-    )
+    ]
+    scene = each.scene
+    if scene is not None:
+        facts += [
+            views.Fact("baseline", exhibits.named(artifact, scene.baseline.variant.id)),
+            views.Fact("headline", exhibits.reach(scene.headline, scene.baseline)),
+        ]
+    earlier = tuple(_other_runs(each)) if each.setting is not None else ()
+    if earlier:
+        facts.append(views.Fact("other runs", earlier))
+    return tuple(facts)
+
+
+def _other_runs(each: Told) -> Iterator[views.Piece]:
+    """Links to the runs of a subject that its page does not tell of, the newest first."""
+    told = {row.run.address for row in each.focus}
+    others = {row.run.address: row for row in each.record if row.run.address not in told}
+    newest_first = sorted(others.values(), key=lambda row: row.run.started, reverse=True)
+    for index, row in enumerate(newest_first):
+        yield from (", ",) if index else ()
+        yield views.Link(
+            exhibits.named(row.artifact, row.run.id),
+            addresses.result(row.artifact.commit),
+            row.run.id,
+        )
 
 
 def _citing(told: Mapping[str, Told], artifact: Artifact) -> tuple[views.Link, ...]:

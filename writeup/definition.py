@@ -1,8 +1,9 @@
-"""Where a name is defined in a Python source."""
+"""Where a name is defined, or a text is written, in a Python source. Nothing of it is run."""
 
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 
 def extent(text: str, symbol: str) -> tuple[int, int]:
@@ -25,6 +26,32 @@ def extent(text: str, symbol: str) -> tuple[int, int]:
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
     return first, node.end_lineno or node.lineno
+
+
+def string(text: str, said: str) -> tuple[int, int] | None:
+    """First and last line of the literal that says a text, however its blanks are set.
+
+    Neighbouring literals that Python joins are one. None where there is none, or where the
+    source is not Python.
+    """
+    wanted = said.split()
+    for value, first, last in _strings(text):
+        if value == wanted:
+            return first, last
+    return None
+
+
+@lru_cache(maxsize=64)
+def _strings(text: str) -> tuple[tuple[list[str], int, int], ...]:
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    return tuple(
+        (node.value.split(), node.lineno, node.end_lineno or node.lineno)
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
 
 
 def _defines(node: ast.stmt, name: str) -> bool:

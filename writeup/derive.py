@@ -99,13 +99,13 @@ def seconds(row: Row) -> Quantity:
     return Quantity(found.value, "s", found.low, found.high)
 
 
-def metric(row: Row, name: str) -> Evidence:
+def metric(case: Case, variant: Variant, name: str) -> Evidence:
     """Any other metric of a variant: the median of its block medians, in its own unit."""
-    recorded = row.variant.raw["metrics"][name]
+    recorded = variant.raw["metrics"][name]
     found = stats.estimate(recorded["samples"])
     value = Quantity(found.value, recorded["unit"], found.low, found.high)
-    label = f"{name} of {row.variant.id}, {row.case.id}"
-    return _shown("metric", (row.variant.address,), (name,), value, None, label=label)
+    label = f"{name} of {variant.id}, {case.id}"
+    return _shown("metric", (variant.address,), (name,), value, None, label=label)
 
 
 # What two measurements say of each other.
@@ -326,6 +326,36 @@ def prediction(artifact: Artifact, run: Run, subject: str, index: int) -> Eviden
     predicted = Quantity(artifact.at(where)["ratio"], "×")
     at = (f"{artifact.commit}#{where}",)
     return _shown("prediction", at, (), predicted, None, label="predicted speed-up")
+
+
+def foretold(artifact: Artifact, where: str, row: Row, baseline: Row) -> Evidence:
+    """Where the prediction at a pointer lies: within, above or below the measured band.
+
+    `cannot tell` where there is no band.
+    """
+    predicted = artifact.at(where)["ratio"]
+    found = ratio(row, baseline)
+    word = "within"
+    if found.low is None or found.high is None:
+        word = "cannot tell"
+    elif not found.low <= predicted <= found.high:
+        word = "above" if predicted > found.high else "below"
+    at = (f"{artifact.commit}#{where}", row.address, baseline.address)
+    label = f"the prediction of {_name(row)} over {_name(baseline)}, by the band, {_where(row)}"
+    return Evidence("foretold", at, word, label=label)
+
+
+def missed(artifact: Artifact, where: str, row: Row, baseline: Row) -> Evidence:
+    """How far the prediction at a pointer lies from the measured ratio, as a share of it."""
+    predicted, found = artifact.at(where)["ratio"], ratio(row, baseline)
+    off = sorted(abs(predicted / end - 1) for end in (found.low, found.high) if end is not None)
+    # Within the band the share reaches down to nothing, and has no band of its own.
+    outside = off and not (found.low or 0) <= predicted <= (found.high or 0)
+    ends = (off[0], off[1]) if outside else (None, None)
+    shown = Quantity(abs(predicted / found.value - 1), "%", *ends)
+    at = (f"{artifact.commit}#{where}", row.address, baseline.address)
+    label = f"how far the prediction of {_name(row)} over {_name(baseline)} was off, {_where(row)}"
+    return _shown("missed", at, (), shown, None, label=label)
 
 
 def name(commit: str, text: str) -> Evidence:

@@ -18,7 +18,7 @@ from writeup.errors import Problem
 from writeup.frontmatter import FrontMatter
 from writeup.language import Citation, CitationError, Standing, parse
 from writeup.markdown import Token, escape
-from writeup.places import Places, Run
+from writeup.places import Places, Run, normalised
 
 PARTS = ("problem", "roofline", "steps", "result")
 """The four parts of a story: its headings of the second level, in this order."""
@@ -37,7 +37,13 @@ _SCHEMES = frozenset({"http", "https", "mailto"})
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]+")
 # The block with anything behind its name, as if it had facets.
 _TRIMMED = re.compile(r"\s*result\s*(?:[@,]|\s\S)")
-_PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+# What no reader sees, or what turns what he sees around: controls, marks of direction, blanks
+# of no width, letters without a shape, and private use.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ue000-\uf8ff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f\U000f0000-\U0010ffff]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +149,9 @@ def parse_story(text: str, path: str) -> Story:
 
     Raises nothing: whatever is wrong with the text is in the story's `problems`.
     """
-    places = Places(path, _normalised(text))
-    return _parsed(places, frontmatter.read(places))
+    text = normalised(text)
+    places = Places(path, _readable(text))
+    return _parsed(places, frontmatter.read(places), text)
 
 
 def parse_page(text: str, path: str, *, prefix: str = "", below: int = 0) -> Story:
@@ -153,24 +160,31 @@ def parse_page(text: str, path: str, *, prefix: str = "", below: int = 0) -> Sto
     For a part of a larger page: prefix begins the anchors of its headings, which stand
     below a heading of the level `below`.
     """
-    places = Places(path, _normalised(text))
-    return _parsed(places, frontmatter.FrontMatter(), prefix=prefix, below=below)
+    text = normalised(text)
+    places = Places(path, _readable(text))
+    return _parsed(places, frontmatter.FrontMatter(), text, prefix=prefix, below=below)
 
 
-def _normalised(text: str) -> str:
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+def _readable(text: str) -> str:
+    """The text as Markdown reads it, character for character."""
     return text.replace("\0", "\ufffd")
 
 
 def _parsed(
-    places: Places, matter: frontmatter.FrontMatter, *, prefix: str = "", below: int = 0
+    places: Places,
+    matter: frontmatter.FrontMatter,
+    typed: str,
+    *,
+    prefix: str = "",
+    below: int = 0,
 ) -> Story:
+    """typed is the file's text as it is; places have it as it can be read."""
     reader = _Reader(places, prefix)
     front = _front(matter, reader)
     tokens = _tokens(places, matter.body, reader)
     _lower(tokens, below)
     reader.read(tokens, matter.body)
-    problems = {*matter.problems, *reader.problems, *_private_use(places, reader.runs)}
+    problems = {*matter.problems, *reader.problems, *_unseen(places, typed, reader.runs)}
     return Story(
         path=places.path,
         text=places.text,
@@ -255,18 +269,22 @@ def _front(matter: FrontMatter, reader: _Reader) -> Front:
     return Front(**prose, **plain_values, places=places)  # type: ignore[arg-type]
 
 
-def _private_use(places: Places, runs: Sequence[Run]) -> Iterator[Problem]:
-    """The first private-use character of each line, and each one spelt as an entity."""
-    found = {places.place(at.start())[0]: at.start() for at in _PRIVATE.finditer(places.text)}
+def _unseen(places: Places, typed: str, runs: Sequence[Run]) -> Iterator[Problem]:
+    """The first character of each line that no reader sees, and each one spelt as an entity."""
+    found: dict[int, tuple[int, str]] = {}
+    for at in _UNSEEN.finditer(typed):
+        found.setdefault(places.place(at.start())[0], (at.start(), at[0]))
     spelt = {
-        run.offset(at.start())
+        (run.offset(at.start()), at[0])
         for run in runs
-        for at in _PRIVATE.finditer(run.text)
-        if run.text[at.start()] != places.text[run.offset(at.start())]
+        for at in _UNSEEN.finditer(run.text)
+        if at[0] != typed[run.offset(at.start())]
     }
-    for at in sorted({*found.values(), *spelt}):
-        message = "a private-use character: no reader sees what it stands for"
-        yield places.problem(at, _BAD_STORY, message, end=at + 1)
+    for offset, character in sorted({*found.values(), *spelt}):
+        named = unicodedata.name(character, "a control or private-use character")
+        message = f"U+{ord(character):04X}, {named}: no reader sees it"
+        hint = "delete it: what cannot be seen can hide digits, or turn them around"
+        yield places.problem(offset, _BAD_STORY, message, hint=hint, end=offset + 1)
 
 
 def _order(placed: Placed | Literal) -> tuple[int, int]:

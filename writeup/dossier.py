@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 
-from writeup import addresses, answers, blocks, derive, exhibits, roofs, views
+from writeup import addresses, answers, derive, exhibits, predictions, roofs, views
 from writeup.evidence import Evidence
 from writeup.result import Artifact, Case, Ceiling, Run, Variant
 from writeup.selection import Row
@@ -120,7 +120,7 @@ def _run(artifact: Artifact, run: Run, stories: Mapping[str, views.Link]) -> vie
         experiments=tuple(
             _experiment(artifact, run, subject, stories) for subject in run.experiments
         ),
-        cases=tuple(_case(artifact, run, case) for case in run.cases.values()),
+        cases=tuple(case(artifact, run, each) for each in run.cases.values()),
         documents=tuple(_documents(artifact, run)),
         rerun=_command(artifact, run) if "command" in run.raw else "",
     )
@@ -265,7 +265,7 @@ def _experiment(
         id=f"{run.id}/experiments/{subject}",
         title=exhibits.named(artifact, subject),
         facts=tuple(facts),
-        predictions=blocks.predictions_of(artifact, run, subject),
+        predictions=predictions.of(artifact, run, subject),
         mistakes=tuple(
             _mistake(artifact, where + pointer("mistakes", name), name, mistake)
             for name, mistake in held.get("mistakes", {}).items()
@@ -312,7 +312,8 @@ def _documents(artifact: Artifact, run: Run) -> Iterator[views.Document]:
         )
 
 
-def _case(artifact: Artifact, run: Run, case: Case) -> views.CaseSection:
+def case(artifact: Artifact, run: Run, case: Case) -> views.CaseSection:
+    """Everything of one case: its facts, its variants, and each mode with its samples."""
     return views.CaseSection(
         id=f"{run.id}/{case.key}",
         title=exhibits.named(artifact, case.key),
@@ -381,9 +382,19 @@ def _variant(artifact: Artifact, run: Run, case: Case, variant: Variant) -> view
         reason=answers.why(artifact, variant),
         log=fact("reason", "log") if (variant.reason or {}).get("log") else "",
         config=tuple(views.Fact(key, fact("config", key)) for key in variant.config),
-        resources=tuple(
-            views.Fact(key.replace("_", " "), fact("resources", key))
-            for key in raw.get("resources", {})
+        resources=(
+            *(
+                views.Fact(key.replace("_", " "), fact("resources", key))
+                for key in raw.get("resources", {})
+            ),
+            *(
+                views.Fact(exhibits.named(artifact, key), fact("counters", key))
+                for key in raw.get("counters", {})
+            ),
+            *(
+                views.Fact(exhibits.named(artifact, key), derive.metric(case, variant, key))
+                for key in raw.get("metrics", {})
+            ),
         ),
         source=exhibits.source(run, variant),
     )

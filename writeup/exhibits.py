@@ -82,11 +82,12 @@ def column_unit(rows: Sequence[Row]) -> str | None:
     return quantity.common_scale([derive.seconds(row) for row in rows]).symbol
 
 
-def commands(row: Row) -> tuple[views.Words, ...]:
-    """What measures a run again, from a clone."""
-    commit = row.artifact.commit
-    checkout = ("git checkout ", derive.name(commit, commit))
-    again = derive.command(row.artifact, row.run.pointer + "/command", "command")
+def commands(artifact: Artifact, run: Run) -> tuple[views.Words, ...]:
+    """What measures a run again, from a clone; nothing where the record does not say."""
+    if "command" not in run.raw:
+        return ()
+    checkout = ("git checkout ", derive.name(artifact.commit, artifact.commit))
+    again = derive.command(artifact, run.pointer + "/command", "command")
     return (checkout, again)
 
 

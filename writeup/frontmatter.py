@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 
 from writeup.errors import Problem
 from writeup.language import nearest
-from writeup.places import Places, Run
+from writeup.places import Places, Run, kept_offsets, normalised
 
 KEYS = (
     "title",
@@ -28,6 +29,7 @@ KEYS = (
 CHOICES = {"kind": ("story", "study"), "status": ("blank",)}
 """Keys whose value is one of a few words."""
 
+_ORDER = {key: place for place, key in enumerate(KEYS)}
 _RULE = "bad-story"
 _FENCE = "+++"
 _KEY = re.compile(r"[ \t]*(?:\"([^\"\n]*)\"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*=[ \t]*")
@@ -49,13 +51,27 @@ class FrontMatter:
     problems: tuple[Problem, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    """A key and its string as they are spelt; start and end enclose the string's quotes.
+
+    offsets are where each character of text stands. Anything but a string has no extent.
+    """
+
+    at: int
+    text: str
+    offsets: Sequence[int]
+    start: int
+    end: int
+
+
 def read(places: Places) -> FrontMatter:
     """The front matter of a story; what is wrong with it is in its `problems`."""
     lines = places.text.split("\n")
-    if lines[0].rstrip() != _FENCE:
+    if not _is_fence(lines[0]):
         hint = "begin with a line '+++', the title and other keys in TOML, and a line '+++'"
         return FrontMatter(problems=(places.problem(0, _RULE, "no front matter", hint=hint),))
-    closing = next((n for n, line in enumerate(lines[1:], 2) if line.rstrip() == _FENCE), None)
+    closing = next((n for n, line in enumerate(lines[1:], 2) if _is_fence(line)), None)
     if closing is None:
         missing = places.problem(0, _RULE, "the front matter is not closed by a line '+++'")
         return FrontMatter(body=len(places.text), problems=(missing,))
@@ -81,7 +97,7 @@ def _not_toml(places: Places, message: str) -> Problem:
 
 def _checked(
     table: Mapping[str, object],
-    spelt: Mapping[str, tuple[int, str, Sequence[int]]],
+    spelt: Mapping[str, _Spelling],
     body: int,
     places: Places,
 ) -> FrontMatter:
@@ -89,7 +105,10 @@ def _checked(
     values: dict[str, Run] = {}
     problems: list[Problem] = []
     for key, value in table.items():
-        at, text, offsets = spelt.get(key, (places.offset(2), "", ()))
+        found = spelt.get(key)
+        at, text, offsets = (
+            (found.at, found.text, found.offsets) if found else (places.offset(2), "", ())
+        )
         run = Run(text, offsets, places)
         fault = _fault(key, value)
         if fault is not None:
@@ -100,7 +119,7 @@ def _checked(
             values[key] = run if text == value else Run(value, (here,) * len(value), places)
     if "title" not in table:
         problems.append(places.problem(0, _RULE, "a story has a title", hint='title = "…"'))
-    keys = {key: spelt[key][0] for key in values if key in spelt}
+    keys = {key: spelt[key].at for key in values if key in spelt}
     return FrontMatter(values, keys, body, tuple(problems))
 
 
@@ -122,9 +141,45 @@ def _list(words: Sequence[str]) -> str:
     return f"known: {', '.join(words)}"
 
 
-def _spelt(text: str, start: int, end: int) -> dict[str, tuple[int, str, Sequence[int]]]:
-    """By key: where it stands, its string, and where each character of the string stands."""
-    found: dict[str, tuple[int, str, Sequence[int]]] = {}
+def edited(text: str, changes: Mapping[str, str | None]) -> str:
+    """The file's text with other values of some keys, and every other character as it was.
+
+    text is a story whose front matter can be read, with its own line ends. A value of None
+    takes its key out, line and all; a key that is not there yet gets a line of its own,
+    behind those that it follows in `KEYS`.
+    """
+    for key, value in changes.items():
+        text = _edited(text, key, value)
+    return text
+
+
+def _edited(text: str, key: str, value: str | None) -> str:
+    places = Places("", normalised(text))
+    kept = [*kept_offsets(text), len(text)]
+    start = places.offset(2)
+    closing = next(n for n in range(2, len(places.starts) + 1) if _is_fence(places.line(n)))
+    spelt = _spelt(places.text, start, places.offset(closing))
+    here = spelt.get(key)
+    written = "" if value is None else json.dumps(value, ensure_ascii=False)
+    if here is not None and value is not None:
+        return text[: kept[here.start]] + written + text[kept[here.end] :]
+    if here is not None:
+        first, last = places.place(here.at)[0], places.place(here.end)[0]
+        return text[: kept[places.offset(first)]] + text[kept[places.offset(last + 1)] :]
+    before = [s.end for k, s in spelt.items() if _ORDER.get(k, len(KEYS)) < _ORDER[key]]
+    line = places.place(max(before))[0] + 1 if before else 2
+    at = kept[places.offset(line)]
+    line_end = "\r\n" if text[:at].endswith("\r\n") else "\n"
+    return text[:at] + (f"{key} = {written}{line_end}" if value is not None else "") + text[at:]
+
+
+def _is_fence(line: str) -> bool:
+    return line.rstrip() == _FENCE
+
+
+def _spelt(text: str, start: int, end: int) -> dict[str, _Spelling]:
+    """Every key with its string, and where they stand."""
+    found: dict[str, _Spelling] = {}
     at = start
     while at < end:
         key = _KEY.match(text, at, end)
@@ -132,7 +187,8 @@ def _spelt(text: str, start: int, end: int) -> dict[str, tuple[int, str, Sequenc
         if key is not None:
             name = next(group for group in key.groups() if group is not None)
             value, offsets, after = _string(text, key.end(), end)
-            found.setdefault(name, (key.start(key.lastindex or 0), value, offsets))
+            at_key = key.start(key.lastindex or 0)
+            found.setdefault(name, _Spelling(at_key, value, offsets, key.end(), after))
         line_end = text.find("\n", after, end)
         at = end if line_end < 0 else line_end + 1
     return found

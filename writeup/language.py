@@ -2,13 +2,14 @@
 
 The grammar is closed: no arithmetic, no loops, nothing that an artifact could extend.
 
-    citation  = block | claim | code | diff | fact | versus | speedup | value
+    citation  = block | claim | code | diff | predicted | fact | versus | speedup | value
     value     = id "." measure [facets]
     speedup   = id ".speedup" "over" id [facets]
     versus    = id "vs" id [facets]
     claim     = "claim" id relation id [facets]
     relation  = "faster" "than" | "slower" "than" | "same" "as" | measure ("below" | "above")
     measure   = field | "fraction" "of" denominator | "metric." id | "counter." id
+    predicted = "predicted" ["." id] ["over" id] ["vs" "measured"] [facets]
     fact      = namespace {"." name} [facets]
     code      = "code" file [":" symbol]
     diff      = "diff" id id
@@ -96,7 +97,6 @@ class Namespace(StrEnum):
     ENV = "env"
     CASE = "case"
     CEILING = "ceiling"
-    PREDICTED = "predicted"
     RUN = "run"
 
 
@@ -111,6 +111,9 @@ class BlockName(StrEnum):
     RESULT = "result"
     REPRODUCE = "reproduce"
 
+
+PREDICTED = "predicted"
+"""What a citation of a prediction begins with."""
 
 ORDERED = frozenset(
     {
@@ -132,7 +135,7 @@ ORDERED = frozenset(
 """Fields with an order, which a claim can put `below` or `above`."""
 
 RESERVED = frozenset(
-    {"claim", "code", "diff", "vs", "over", "of", "all", "cases"}
+    {"claim", "code", "diff", "vs", "over", "of", "all", "cases", PREDICTED}
     | {word for relation in Relation for word in relation.split()}
     | set(Namespace)
     | set(BlockName)
@@ -230,6 +233,16 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Predicted:
+    """`predicted.bn64 over sdpa`: a ratio as it was predicted; `vs measured`: what became of it."""
+
+    variant: Word | None = None
+    over: Word | None = None
+    measured: bool = False
+    facets: Facets = Facets()
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """`code fused.py:softmax_kernel`: source as it was measured."""
 
@@ -252,7 +265,7 @@ class Block:
     name: BlockName
 
 
-Citation = Value | Ratio | Versus | Claim | Fact | Code | Diff | Block
+Citation = Value | Ratio | Versus | Claim | Predicted | Fact | Code | Diff | Block
 Standing = Code | Diff | Block
 """Citations that make a block of the page and so stand alone on a line."""
 
@@ -343,6 +356,8 @@ def _citation(first: Word, words: _Words) -> Citation:
     if first.text in set(BlockName):
         return Block(BlockName(first.text))
     head, *path = _split(first)
+    if head.text == PREDICTED:
+        return _predicted(path, words)
     if head.text in set(Namespace):
         return _fact(Namespace(head.text), first, path, words)
     return _value(head, path, words) if path else _versus(head, words)
@@ -418,7 +433,7 @@ def _versus(head: Word, words: _Words) -> Versus:
         variant = _id(head)
         words.next("'vs'")
         return Versus(variant, _id(words.next("a variant")), _facets(words))
-    known = [*BlockName, *Namespace, *_KEYWORDS]
+    known = [*BlockName, *Namespace, PREDICTED, *_KEYWORDS]
     hint = nearest(head.text, known)
     if head.text in RESERVED or not ID.fullmatch(head.text):
         _fail(f"'{head}' begins no citation", head, hint)
@@ -461,12 +476,23 @@ def _claimed(word: Word, words: _Words) -> Measure:
 
 
 def _fact(namespace: Namespace, whole: Word, path: list[Word], words: _Words) -> Fact:
-    if not path and namespace is not Namespace.PREDICTED:
+    if not path:
         _fail(f"'{namespace}' says not which fact", whole, f"write '{namespace}.' and its name")
     for word in path:
         if not _NAME.fullmatch(word.text):
             _fail(f"'{word}' is no name of a fact", word if word.text else whole)
     return Fact(namespace, tuple(path), _facets(words))
+
+
+def _predicted(path: list[Word], words: _Words) -> Predicted:
+    variant, *rest = (*map(_id, path), None)
+    if len(rest) > 1:
+        _fail("a prediction is named by its variant alone", path[1])
+    over = _id(words.next("the baseline")) if words.skip("over") else None
+    measured = words.skip("vs")
+    if measured:
+        words.keyword("measured")
+    return Predicted(variant, over, measured, _facets(words))
 
 
 def _code(words: _Words) -> Code:

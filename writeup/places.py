@@ -9,6 +9,21 @@ from dataclasses import dataclass, field
 from writeup.errors import Problem
 
 
+def normalised(text: str) -> str:
+    """The text of a file as it is read: without a byte-order mark, with lines that end alike."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def kept_offsets(text: str) -> list[int]:
+    """Where in a text each character of its normalised form comes from."""
+    return [
+        at
+        for at, character in enumerate(text)
+        if not (character == "\r" and text.startswith("\n", at + 1))
+        and not (at == 0 and character == "\ufeff")
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """The text of a file, with lines and columns (from one, in characters) for its offsets."""

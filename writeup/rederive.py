@@ -494,6 +494,47 @@ def _prediction(entry: Entry, records: Records) -> Derived:
     return _value(Quantity(records.pointed(entry.at[0])["ratio"], "×"), entry)
 
 
+def _forecast(entry: Entry, records: Records) -> tuple[float, stats.Estimate]:
+    """A predicted ratio, and the measured one of the same two variants in the same run."""
+    pointer, variant, baseline = entry.at
+    said = records.pointed(pointer)
+    commit, run, case, name, mode = variant.split("/")
+    _, _, other_case, over, other_mode = baseline.split("/")
+    steps = [commit, *pointer.partition("#")[2].split("/")[1:]]
+    own = records.case(variant)
+    if steps[:6] != [commit, "runs", run, "experiments", own["subject"], "predicted"]:
+        raise UnderivableError("it sets a prediction beside another run or subject")
+    if (said["variant"], said["over"]) != (name, over):
+        raise UnderivableError("it sets a prediction beside other variants than it names")
+    if (case, mode) != (other_case, other_mode) or case.split(".")[-1] != own["id"]:
+        raise UnderivableError("its sides are of different rounds")
+    if said.get("case", own["id"]) != own["id"] or said.get("mode", mode) != mode:
+        raise UnderivableError("it sets a prediction beside another case or mode")
+    found = stats.ratio(records.timing(baseline), records.timing(variant))
+    return float(said["ratio"]), found
+
+
+def _foretold(entry: Entry, records: Records) -> Derived:
+    """On which side of the measured band a prediction lies."""
+    predicted, found = _forecast(entry, records)
+    if found.low is None or found.high is None:
+        return Derived("cannot tell")
+    if predicted > found.high:
+        return Derived("above")
+    return Derived("below" if predicted < found.low else "within")
+
+
+def _missed(entry: Entry, records: Records) -> Derived:
+    """By what share of the measured ratio a prediction was off; banded outside the band."""
+    predicted, found = _forecast(entry, records)
+    value = abs(predicted - found.value) / found.value
+    low, high = found.low, found.high
+    if low is None or high is None or low <= predicted <= high:
+        return _value(Quantity(value, "%"), entry)
+    ends = [abs(predicted - each) / each for each in (low, high)]
+    return _value(Quantity(value, "%", min(ends), max(ends)), entry)
+
+
 def _count(entry: Entry, records: Records) -> Derived:
     for address in entry.at:
         records.exists(address)
@@ -718,6 +759,8 @@ FORMS: Mapping[str, Callable[[Entry, Records], Derived]] = {
     "date": _date,
     "command": _command,
     "prediction": _prediction,
+    "foretold": _foretold,
+    "missed": _missed,
     "count": _count,
     "name": _name,
     "short": _short,

@@ -52,6 +52,7 @@ _BLOCKS: Mapping[type, str] = {
     views.AttemptsBlock: "blocks/attempts.html",
     views.SearchedBlock: "blocks/searched.html",
     views.ResultBlock: "blocks/result.html",
+    views.CasesBlock: "blocks/cases.html",
     views.ReproduceBlock: "blocks/reproduce.html",
     views.CodeBlock: "blocks/code.html",
     views.DiffBlock: "blocks/diff.html",

@@ -7,11 +7,11 @@ ratio is said only where it can be formed, and `check` says why it may not be.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from writeup import answers, definition, derive, sentences, source
+from writeup import answers, definition, derive, predictions, recorded, sentences, source
 from writeup.document import BLANK, Placed, Story
 from writeup.errors import Problem
 from writeup.language import (
@@ -24,6 +24,7 @@ from writeup.language import (
     Fact,
     Field,
     Namespace,
+    Predicted,
     Ratio,
     Relation,
     Value,
@@ -31,12 +32,13 @@ from writeup.language import (
     Word,
     nearest,
 )
-from writeup.selection import Miss, Row, Wanted, narrowed, one, rows
+from writeup.predictions import Foreseen
+from writeup.selection import Miss, Row, Wanted, classify, narrowed, one, rows
 from writeup.sentences import Comparison
 from writeup.sources import Sources
 from writeup.told import AMBIGUOUS, UNKNOWN, Resolved, Scene, Told, scene
 from writeup.views import Code as CodeWords
-from writeup.views import CodeBlock, DiffBlock, Listing, Words
+from writeup.views import CodeBlock, DiffBlock, Listing
 
 _OF_TIMING = ("case", "mode", "dtype", "run", "commit", "device")
 _OF_VARIANT = ("case", "dtype", "run", "commit", "device")
@@ -44,10 +46,30 @@ _OF_RUN = ("run", "commit", "device")
 
 
 def resolve(sources: Sources) -> Mapping[str, Told]:
-    """Every story with its record and the evidence of its citations, by subject."""
-    return {
+    """Every story with its record and the evidence of its citations, by subject.
+
+    A subject that was measured and has no story, or a blank one, is told by its record.
+    """
+    told = {
         subject: _Telling(sources, subject, story).told()
         for subject, story in sources.stories.items()
+    }
+    for subject, each in told.items():
+        if each.blank and each.record:
+            told[subject] = recorded.tell(subject, each.record, each.story)
+    for subject in sorted(_subjects(sources) - told.keys()):
+        told[subject] = recorded.tell(subject, rows(sources.artifacts.values(), subject))
+    return told
+
+
+def _subjects(sources: Sources) -> set[str]:
+    """Every subject that a variant was recorded of."""
+    return {
+        case.subject
+        for artifact in sources.artifacts.values()
+        for run in artifact.runs.values()
+        for case in run.cases.values()
+        if case.variants
     }
 
 
@@ -167,6 +189,8 @@ class _Telling:
                 return self._versus(placed, citation)
             case Claim():
                 return self._claim(placed, citation)
+            case Predicted():
+                return self._predicted(placed, citation)
             case Fact():
                 return self._fact(placed, citation)
             case Code():
@@ -242,7 +266,7 @@ class _Telling:
             return Resolved(placed, words, read, pairs)
         self._only(pairs, what)
         pair = pairs[0]
-        words = derive.speedup(pair.row, pair.other) if pair.formed else ""
+        words = sentences.ratio(pair.row, pair.other) if pair.formed else ""
         return Resolved(placed, words, (pair.row, pair.other), (pair,))
 
     def _versus(self, placed: Placed, citation: Versus) -> Resolved:
@@ -287,29 +311,40 @@ class _Telling:
                 case Namespace.CEILING:
                     row = one([r for r in among if r.timing], "case and mode", _OF_TIMING)
                     return Resolved(placed, answers.of_ceilings(row, citation.path), (row,))
-                case Namespace.PREDICTED:
-                    row = one(among, "run", _OF_RUN)
-                    return Resolved(placed, self._predicted(row, citation), (row,))
         except LookupError as error:
             raise Miss(UNKNOWN, str(error.args[0])) from None
 
-    def _predicted(self, row: Row, citation: Fact) -> Words:
-        """A prediction by its variant and the facets; it names its case and mode itself."""
+    def _predicted(self, placed: Placed, citation: Predicted) -> Resolved:
+        """A prediction by its variants and the facets, or what became of it."""
+        among = narrowed(self.record, self._wanted(citation.facets), self.record)
+        row = one(among, "run", _OF_RUN)
         said = row.run.experiments.get(self.subject, {}).get("predicted", ())
-        wanted = self._wanted(citation.facets)
-        chosen = [
-            index
-            for index, each in enumerate(said)
-            if (not citation.path or citation.path[0].text == each["variant"])
-            and all(word in each.values() for word in wanted.facets)
-        ]
-        if len(chosen) == 1:
-            return derive.prediction(row.artifact, row.run, self.subject, chosen[0])
+        places = self._places(citation.facets)
+        chosen = [n for n, each in enumerate(said) if _means(citation, each, places)]
         if not chosen:
-            raise LookupError("nothing of the kind was predicted")
-        spelt = (f"predicted.{said[i]['variant']} @ {_where(said[i])}" for i in chosen)
-        message = f"{len(chosen)} predictions match"
-        raise Miss(AMBIGUOUS, message, f"choose one: {'; '.join(sorted(set(spelt)))}")
+            raise Miss(UNKNOWN, "nothing of the kind was predicted", _predictions(said))
+        if len(chosen) > 1:
+            message = f"{len(chosen)} predictions match"
+            raise Miss(AMBIGUOUS, message, f"choose one: {_list(said[n] for n in chosen)}")
+        facets = {**self.defaults, **places}
+        found = predictions.foreseen(
+            row.artifact,
+            row.run,
+            self.subject,
+            chosen[0],
+            case=facets.get("case"),
+            mode=facets.get("mode"),
+        )
+        if not citation.measured:
+            return Resolved(placed, found.predicted, (row,))
+        if found.pair is None:
+            raise Miss(UNKNOWN, _unmeasured(found), "cite the prediction alone, without 'vs'")
+        pair = found.pair
+        return Resolved(placed, predictions.told(found), (pair.row, pair.other), (pair,))
+
+    def _places(self, facets: Facets) -> dict[str, str]:
+        """The words of facets by what they name."""
+        return {classify(word.text, self.record): word.text for word in facets.words}
 
     def _code(self, placed: Placed, citation: Code) -> Resolved:
         row = one(self._focus(), "run", _OF_RUN)
@@ -380,8 +415,38 @@ def _spelt(facets: Facets) -> str:
     return "@ " + ", ".join(word.text for word in facets.words)
 
 
-def _where(predicted: Mapping[str, object]) -> str:
-    return ", ".join(str(predicted[key]) for key in ("case", "mode") if key in predicted)
+def _means(citation: Predicted, said: Mapping[str, object], places: Mapping[str, str]) -> bool:
+    """Whether a citation means a prediction: what either leaves open, the other may choose."""
+    wanted = {
+        **{key: word.text for key in ("variant", "over") if (word := getattr(citation, key))},
+        **{key: places[key] for key in ("case", "mode") if key in places},
+    }
+    return all(said.get(key, value) == value for key, value in wanted.items())
+
+
+def _list(said: Iterable[Mapping[str, object]]) -> str:
+    """Predictions as they are cited."""
+    return "; ".join(sorted({_spelt_prediction(each) for each in said}))
+
+
+def _spelt_prediction(said: Mapping[str, object]) -> str:
+    where = ", ".join(str(said[key]) for key in ("case", "mode") if key in said)
+    return f"predicted.{said['variant']} over {said['over']}" + (f" @ {where}" if where else "")
+
+
+def _predictions(said: Sequence[Mapping[str, object]]) -> str:
+    return f"predicted were {_list(said)}" if said else "the experiment predicted nothing"
+
+
+def _unmeasured(found: Foreseen) -> str:
+    """Why a prediction has nothing measured beside it."""
+    where = f"on {found.case.id}, {found.mode}" if found.mode else f"on {found.case.id}"
+    for name in (found.variant, found.over):
+        variant = found.case.variants.get(name)
+        if variant is None or found.mode not in variant.timings:
+            status = f" ({variant.status})" if variant else ""
+            return f"'{name}' was not timed {where}{status}"
+    return f"'{found.variant}' and '{found.over}' cannot be compared {where}"
 
 
 def _timed(among: Sequence[Row], name: str) -> tuple[Row, ...]:

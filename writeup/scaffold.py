@@ -53,7 +53,7 @@ def next_steps(root: Path, files: list[Path]) -> str:
             f"  2. put the question, the cases and what you expect into {folder}/experiment.py",
             "  3. write one file for each variant, and commit: a prediction precedes its run",
             f"  4. harness run {subject} --device cpu (or cuda)",
-            f"  5. name the run's commit in {folder}/story.md, drop its `status`, and tell it",
+            f"  5. writeup pin {subject}, and tell it in {folder}/story.md",
             "  6. writeup build",
         )
     )

@@ -122,7 +122,7 @@ def classify(word: str, among: Sequence[Row]) -> str:
 
 def _is(value: str, word: str, dimension: str) -> bool:
     if dimension == "commit":
-        return bool(_HEX.fullmatch(word)) and value.startswith(word)
+        return value == word or (bool(_HEX.fullmatch(word)) and value.startswith(word))
     return value == word
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from writeup import derive, stats
+from writeup import derive, stats, views
 from writeup.answers import TIMED, measured
 from writeup.evidence import Evidence
 from writeup.language import Claim, Measure, Relation
 from writeup.selection import Miss, Row, one
+from writeup.strict import Json, pointer
 from writeup.views import Code, Words
 
 
@@ -37,14 +38,23 @@ def told_verdict(row: Row, other: Row) -> Words:
         stats.Verdict.SAME: (" is the ", derive.verdict(row, other), " as "),
         stats.Verdict.UNCLEAR: (": we ", derive.verdict(row, other), " it from "),
     }[verdict]
-    return (Code(row.variant.id), *joint, Code(other.variant.id), *_figures(row, other))
+    return (Code(row.variant.id), *joint, Code(other.variant.id), ", ", *figures(row, other))
 
 
-def _figures(row: Row, other: Row) -> tuple[str | Evidence, ...]:
-    ratio = derive.ratio(row, other)
-    if ratio.low is None:
-        return (", ", derive.speedup(row, other))
-    return (", ", derive.speedup(row, other), " (", derive.speedup_band(row, other), ")")
+def figures(row: Row, other: Row) -> tuple[views.Piece, ...]:
+    """A ratio with its band, where it has one, and what its sides differ in by design."""
+    words: list[views.Piece] = []
+    if derive.ratio(row, other).low is not None:
+        words.append(derive.speedup_band(row, other))
+    apart = by_design(row, other)
+    words += [", " if words else "", *apart] if apart else []
+    return (derive.speedup(row, other), *((" (", *words, ")") if words else ()))
+
+
+def ratio(row: Row, other: Row) -> Words:
+    """A ratio without its band, and what its sides differ in by design."""
+    apart = by_design(row, other)
+    return (derive.speedup(row, other), *((" (", *apart, ")") if apart else ()))
 
 
 def over_cases(pairs: Sequence[Comparison], what: str) -> Words:
@@ -70,8 +80,19 @@ def over_cases(pairs: Sequence[Comparison], what: str) -> Words:
         derive.geomean(both, "best"),
         " over ",
         derive.count([row.case.address for row, _ in both], "cases"),
-        " cases)",
+        " cases",
+        *_all_by_design(both),
+        ")",
     )
+
+
+def _all_by_design(pairs: Sequence[tuple[Row, Row]]) -> tuple[views.Piece, ...]:
+    """What the sides of several ratios differ in by design, once for all that say the same."""
+    words: dict[str, tuple[views.Piece, ...]] = {}
+    for pair in pairs:
+        apart = by_design(*pair)
+        words.setdefault(views.clean(apart), apart)
+    return tuple(piece for apart in words.values() if apart for piece in (", ", *apart))
 
 
 def told_claim(citation: Claim, pairs: Sequence[Comparison]) -> Words:
@@ -86,7 +107,7 @@ def told_claim(citation: Claim, pairs: Sequence[Comparison]) -> Words:
     }.get(citation.relation, " is the same as ")
     sentence = (Code(row.variant.id), relation, Code(other.variant.id))
     if len(formed) == 1:
-        return (*sentence, *_figures(row, other))
+        return (*sentence, ", ", *figures(row, other))
     addresses = [r.address for r, _ in formed]
     return (
         *sentence,
@@ -96,6 +117,7 @@ def told_claim(citation: Claim, pairs: Sequence[Comparison]) -> Words:
         derive.geomean(formed, "worst"),
         " to ",
         derive.geomean(formed, "best"),
+        *_all_by_design(formed),
     )
 
 
@@ -134,15 +156,87 @@ def _figure(row: Row, measure: Measure) -> Figure | None:
 
 def told_order(citation: Claim, pairs: Sequence[Comparison]) -> Words:
     """The sentence of a claim of `below` or `above`, with both figures."""
-    figures = ordered(citation, pairs[0])
-    if figures is None:
+    found = ordered(citation, pairs[0])
+    if found is None:
         return ""
     return (
         Code(citation.variant.text),
         f" has its {citation.measure} {citation.relation} that of ",
         Code(citation.other.text),
         ", ",
-        figures[0].evidence,
+        found[0].evidence,
         " beside ",
-        figures[1].evidence,
+        found[1].evidence,
+        *_all_by_design([(pairs[0].row, pairs[0].other)]),
     )
+
+
+# Told in words of their own wherever a baseline is named: too long to stand beside a ratio.
+PROSE = ("backend", "rounding")
+
+
+def declared(row: Row) -> Sequence[str]:
+    """What may differ between variants by the experiment's own word."""
+    said: Sequence[str] = row.run.experiments.get(row.case.subject, {}).get("varies", ())
+    return said
+
+
+def setting(row: Row, name: str) -> Json:
+    """What a row has of a setting: its own field, its configuration's, its case's; "" for none."""
+    raw = row.variant.raw
+    absent = {"dtype": row.case.dtype, "devices": 1}.get(name, "")
+    of_case = row.case.raw.get("settings", {}).get(name, absent)
+    return raw.get(name, row.variant.config.get(name, of_case))
+
+
+def varied(row: Row, other: Row) -> Iterator[tuple[str, Words, Words]]:
+    """What two rows differ in because the experiment varies it: its name, and both values."""
+    for name in declared(row):
+        if name not in _DIMENSIONS:
+            one_, two = setting(row, name), setting(other, name)
+            if "" not in (one_, two) and one_ != two:
+                yield name, _valued(row, name), _valued(other, name)
+
+
+# What a row is by its place, which a citation names itself.
+_DIMENSIONS = ("commit", "run", "device", "case", "mode")
+
+
+def _valued(row: Row, name: str) -> Words:
+    """The value of a setting as evidence; free words as they are."""
+    artifact, variant = row.artifact, row.variant
+    if name in PROSE:
+        return str(variant.raw[name])
+    for keys in ((name,), ("config", name)):
+        if name in (variant.raw if keys == (name,) else variant.config):
+            where = variant.pointer + pointer(*keys)
+            listed = isinstance(artifact.at(where), list)
+            label = f"{name} of {variant.id}"
+            found = derive.listed if listed else derive.fact
+            return Code(found(artifact, where, label))
+    if name in row.case.raw.get("settings", {}):
+        where = row.case.pointer + pointer("settings", name)
+        return Code(derive.fact(artifact, where, f"{name} of {row.case.id}"))
+    if name == "dtype":
+        return Code(derive.fact(artifact, row.case.pointer + "/dtype", f"dtype of {row.case.id}"))
+    return "a single one"
+
+
+def by_design(row: Row, other: Row) -> tuple[views.Piece, ...]:
+    """`precision tf32 beside ieee by design`: what a ratio's sides were allowed to differ in.
+
+    Nothing where they differ in nothing, or in words that stand where the baseline is named.
+    """
+    words: list[views.Piece] = []
+    for name, first, second in varied(row, other):
+        if name not in PROSE:
+            words += [", " if words else "", *setting_name(row, name)]
+            words += [" ", *views.pieces(first), " beside ", *views.pieces(second)]
+    return (*words, " by design") if words else ()
+
+
+def setting_name(row: Row, name: str) -> tuple[views.Piece, ...]:
+    """The name of a setting: a word, or where it holds digits, a name of the record."""
+    if any(character.isdigit() for character in name):
+        return (derive.name(row.artifact.commit, name),)
+    return (name.replace("_", " "),)

@@ -32,11 +32,58 @@ class Resolved:
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """Whose page it is: a case of a subject, in one run."""
+
+    artifact: Artifact
+    run: Run
+    case: Case
+
+    @property
+    def experiment(self) -> Mapping[str, Json]:
+        return self.run.experiments.get(self.case.subject, {})
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The subject's cases of this run that were timed, in the order of the record."""
+        return tuple(case for case in self.every_case if case.modes)
+
+    @property
+    def every_case(self) -> tuple[Case, ...]:
+        """The subject's cases of this run, those of the gate among them."""
+        return tuple(c for c in self.run.cases.values() if c.subject == self.case.subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene(Setting):
+    """Where the headline plays: one run, one case, one mode, a baseline and a variant.
+
+    order lists the variants in story order, controls left out. rows are those of the
+    headline's case and mode by variant, with those that could not be timed.
+    """
+
+    mode: str
+    baseline: Row
+    headline: Row
+    order: tuple[str, ...]
+    rows: Mapping[str, Row]
+
+    def timed(self, case: Case, mode: str, variant: str) -> Row | None:
+        """A variant of this run on a case, in a mode; None where it was not timed there."""
+        found = case.variants.get(variant)
+        timing = found.timings.get(mode) if found is not None else None
+        if found is None or timing is None:
+            return None
+        return Row(self.artifact, self.run, case, found, timing)
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
-    """A story with its record.
+    """A story with its record, or a record without a story.
 
     record is everything measured of the subject; focus what the story's defaults leave of
-    it. resolved holds the evidence of every citation that has one.
+    it. resolved holds the evidence of every citation that has one. setting is there where
+    nobody told the record: the story is then the generator's, and names no file of its own.
     """
 
     subject: str
@@ -46,6 +93,7 @@ class Told:
     scene: Scene | None
     resolved: Mapping[Placed, Resolved]
     problems: tuple[Problem, ...]
+    setting: Setting | None = None
 
     @property
     def blank(self) -> bool:
@@ -54,7 +102,12 @@ class Told:
     def problem(
         self, line: int, column: int, rule: str, message: str, hint: str = "", end: int = 0
     ) -> Problem:
-        """A problem at a place of the story, with the line it stands on."""
+        """A problem at a place of the story, with the line it stands on.
+
+        Without a story it is one of the record as a whole.
+        """
+        if self.setting is not None:
+            return Problem(self.setting.artifact.path, 0, 0, rule, message, hint)
         lines = self.story.text.split("\n")
         source = lines[line - 1] if 0 < line <= len(lines) else ""
         return Problem(self.story.path, line, column, rule, message, hint, source, end)
@@ -63,45 +116,6 @@ class Told:
         """A problem with a citation as a whole."""
         end = placed.column + len(placed.text)
         return self.problem(placed.line, placed.column, rule, message, hint, end)
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """Where the headline plays: one run, one case, one mode, a baseline and a variant.
-
-    order lists the variants in story order, controls left out. rows are those of the
-    headline's case and mode by variant, with those that could not be timed.
-    """
-
-    artifact: Artifact
-    run: Run
-    case: Case
-    mode: str
-    baseline: Row
-    headline: Row
-    order: tuple[str, ...]
-    rows: Mapping[str, Row]
-
-    @property
-    def experiment(self) -> Mapping[str, Json]:
-        return self.run.experiments.get(self.case.subject, {})
-
-    @property
-    def cases(self) -> tuple[Case, ...]:
-        """The subject's cases of this run that were timed, in the order of the record."""
-        return tuple(
-            case
-            for case in self.run.cases.values()
-            if case.subject == self.case.subject and case.modes
-        )
-
-    def timed(self, case: Case, mode: str, variant: str) -> Row | None:
-        """A variant of this run on a case, in a mode; None where it was not timed there."""
-        found = case.variants.get(variant)
-        timing = found.timings.get(mode) if found is not None else None
-        if found is None or timing is None:
-            return None
-        return Row(self.artifact, self.run, case, found, timing)
 
 
 def scene(focus: tuple[Row, ...], front: Front) -> Scene:
@@ -132,7 +146,11 @@ def scene(focus: tuple[Row, ...], front: Front) -> Scene:
     if not measured:
         what = f"the headline '{front.headline}' was not" if front.headline else "no step was"
         raise Miss(UNKNOWN, f"{what} timed on {case.id}, {mode}")
-    return Scene(first.artifact, run, case, mode, baseline, measured[-1], order, here)
+    headline = measured[-1]
+    if not Comparison(headline, baseline).formed:
+        message = f"no block holds samples of '{headline.variant.id}' and '{baseline.variant.id}'"
+        raise Miss(UNKNOWN, f"{message} on {case.id}, {mode}")
+    return Scene(first.artifact, run, case, mode, baseline, headline, order, here)
 
 
 def _order(run: Run, case: Case) -> tuple[str, ...]:

@@ -183,7 +183,10 @@ class ProblemBlock:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A ratio predicted before the run of record, beside the one measured."""
+    """A ratio predicted before the run of record, beside the one measured.
+
+    held says on which side of the measured band it lies.
+    """
 
     id: str
     variant: Words
@@ -192,7 +195,7 @@ class Prediction:
     mode: Words
     predicted: Evidence
     measured: Measured | None
-    verdict: Verdict | None = None
+    held: Verdict | None = None
     story: Link | None = None
 
 
@@ -400,6 +403,15 @@ class ResultBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class CasesBlock:
+    """Every case of a run, where no headline can be formed of them."""
+
+    id: str
+    cases: tuple[CaseSection, ...]
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReproduceBlock:
     """How to measure it again, and what exactly was measured."""
 
@@ -436,6 +448,7 @@ Block: TypeAlias = (
     | AttemptsBlock
     | SearchedBlock
     | ResultBlock
+    | CasesBlock
     | ReproduceBlock
     | CodeBlock
     | DiffBlock

@@ -86,6 +86,20 @@ def publish(
         ) from error
 
 
+def replace_text(path: Path, content: bytes) -> None:
+    """Give a file other content in one step; who may read it stays. Raises WriteupError."""
+    staging = path.with_name(f".pin-{path.name}-{os.getpid()}")
+    try:
+        try:
+            staging.write_bytes(content)
+            shutil.copymode(path, staging)
+            staging.replace(path)
+        finally:
+            staging.unlink(missing_ok=True)
+    except OSError as error:
+        raise WriteupError(f"cannot write {path}: {error.strerror or error}") from error
+
+
 def _check_paths(pages: Iterable[str]) -> None:
     """Refuses names that would leave the site, or mean two things on some system."""
     seen: dict[str, str] = {}

@@ -204,6 +204,35 @@ def test_a_relaxed_build_publishes_under_a_banner_on_every_page(tmp_path, full):
         assert 'class="banner' not in strict[path].decode(), path
 
 
+def test_a_relaxed_build_tells_a_typed_number_once_and_at_its_source(tmp_path, full):
+    story = full[worlds.STORY].decode()
+    typed = story.replace('title = "', 'title = "About 17, ', 1) + "\nIt takes 17 ms, thrice.\n"
+    document = json.loads(full[ARTIFACT])
+    said = document["runs"][RUN]["experiments"]["softmax"]
+    said["hypothesis"] = "It is 3.7 times as good."
+    world = {**full, worlds.STORY: typed.encode(), ARTIFACT: json.dumps(document).encode()}
+    problems = built(tmp_path, world, relaxed=True).problems
+    lines = len(typed.splitlines())
+    assert [(p.path, p.line, p.rule) for p in problems] == [
+        (worlds.STORY, 2, "typed-number"),
+        (worlds.STORY, lines, "typed-number"),
+        (worlds.STORY, lines, "typed-number"),
+        *[(p.path, p.line, "typed-number") for p in problems if p.path == ARTIFACT],
+    ]
+    assert len(problems) == 4
+
+
+def test_a_relaxed_build_still_finds_what_only_a_page_shows(tmp_path, full):
+    theme = {
+        "theme/not_found.html": b'{% extends "ours/not_found.html" %}{% block footer %}19{% endblock %}'
+    }
+    story = full[worlds.STORY] + b"\nIt takes 17 ms.\n"
+    config = b'theme = "theme"\n'
+    world = {**full, **theme, worlds.STORY: story, "writeup.toml": config}
+    problems = built(tmp_path, world, relaxed=True).problems
+    assert {p.path for p in problems} == {worlds.STORY, "404.html"}
+
+
 def test_strictness_can_be_given_up_in_the_configuration_too(tmp_path, full):
     world = {**full, worlds.STORY: full[worlds.STORY] + b"\nIt takes 5 ms.\n"}
     world["writeup.toml"] += b"strict = false\n"

@@ -16,7 +16,7 @@ from writeup.explain import ORDER
 
 ARTIFACT = f"results/{COMMIT}.json"
 FAILING = worlds.CASES / "typed-number" / "prose" / "fails"
-COMMANDS = ("build", "check", "explain", "new", "verify")
+COMMANDS = ("build", "check", "explain", "new", "pin", "quote", "verify")
 
 
 def run(*arguments, **options):
@@ -127,6 +127,16 @@ def test_a_caret_stands_under_its_character_behind_tabs(base):
     story.write_text(story.read_text() + "\n-\tIt takes\t5 ms.\n")
     lines = run("check", "--quiet", "--root", base).stderr.splitlines()
     assert lines[2] == "     \t        \t^"
+
+
+def test_a_line_that_is_shown_cannot_turn_the_terminal_around(base):
+    story = base / worlds.STORY
+    story.write_text(story.read_text() + "\nIt is 1\u202e0 \x1b[31m.\n")
+    done = run("check", "--quiet", "--root", base)
+    assert done.exit_code == 1
+    assert "    It is 1\ufffd0 \ufffd[31m.\n           ^\n" in done.stderr
+    assert "\u202e" not in done.stderr
+    assert "\x1b" not in done.stderr
 
 
 def test_json_is_a_list_on_the_output_stream(failing):

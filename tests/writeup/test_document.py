@@ -422,3 +422,65 @@ def test_placed_citations_know_the_column_of_their_words():
     assert isinstance(placed, Placed)
     facet = placed.citation.facets.words[0]
     assert placed.column_of(facet.at) == len("x {{ a.time @ ") + 1
+
+
+UNSEEN = {
+    "nothing": "\x00",
+    "escape": "\x1b",
+    "form feed": "\x0c",
+    "delete": "\x7f",
+    "next line": "\x85",
+    "soft hyphen": "\xad",
+    "Arabic letter mark": "\u061c",
+    "zero width space": "\u200b",
+    "zero width joiner": "\u200d",
+    "right-to-left mark": "\u200f",
+    "right-to-left override": "\u202e",
+    "first strong isolate": "\u2068",
+    "line separator": "\u2028",
+    "word joiner": "\u2060",
+    "a byte-order mark within": "\ufeff",
+    "Hangul filler": "\u3164",
+    "a tag": "\U000e0031",
+    "private use": "\ue000",
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_a_character_that_no_reader_sees_is_refused_at_its_place(name):
+    character = UNSEEN[name]
+    (problem,) = story(f"one\n\nis 1{character}0").problems
+    assert (problem.line, problem.column, problem.end, problem.rule) == (6, 5, 6, "bad-story")
+    assert problem.message.startswith(f"U+{ord(character):04X}, ")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[a](x.md '1\u202e0')",
+        "![1\u202e0](x.png)",
+        "`1\u202e0`",
+        "```\n1\u202e0\n```",
+        "{{ a\u202e.time }}",
+        "<!-- \u202e -->",
+        "is 1&#x202e;0",
+        "is 1&rlm;0",
+        '[a](x.md "&#8203;")',
+    ],
+)
+def test_it_is_refused_wherever_it_stands_and_however_it_is_spelt(body):
+    assert "bad-story" in {p.rule for p in story(body).problems}
+
+
+def test_it_is_refused_in_the_front_matter_too():
+    front = '+++\ntitle = "A 1\u202e0"\ndescription = "\\u200b"\ncase = "a\u200b"\n+++\n'
+    places = {(p.line, p.rule) for p in story("", front).problems}
+    assert places == {(2, "bad-story"), (3, "bad-story"), (4, "bad-story")}
+
+
+@pytest.mark.parametrize(
+    "body", ["a\tb\r\nc\rd", "caf\xe9 na\xefve \u202f\xa0", "\u4e2d \u05d0\u05d1 \u26a0\ufe0f"]
+)
+def test_what_a_reader_sees_is_not_refused(body):
+    assert story(body).problems == ()
+    assert parse_story("\ufeff" + FRONT + body, PATH).problems == ()

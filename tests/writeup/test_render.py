@@ -99,6 +99,7 @@ def blocks():
             exceptions=(outcome("small"),),
             holds=(outcome("wide"),),
         ),
+        views.CasesBlock("cases", (case(),), fact),
         views.ReproduceBlock(
             "reproduce", (("writeup rerun ", evidence("a1/b2")),), fact, (Link("fused.py", STORY),)
         ),
@@ -124,7 +125,7 @@ def story(body=None):
     )
 
 
-def result():
+def case():
     time = measured("1.01 ms", 1.01e-3)
     number = evidence("12", 12, form="samples")
     timing = views.TimingRow(
@@ -153,7 +154,7 @@ def result():
     lost = replace(
         variant, id="run/softmax.wide/odd", status=Verdict(Tone.FAILED, "timeout"), log="slow"
     )
-    case = views.CaseSection(
+    return views.CaseSection(
         "run/softmax.wide",
         "wide",
         "wide rows",
@@ -161,6 +162,10 @@ def result():
         (variant, lost),
         (mode,),
     )
+
+
+def result():
+    time = measured("1.01 ms", 1.01e-3)
     group = (Facts("Device", (Fact("Name", evidence("EPYC 9"), id="/runs/r/name"),)),)
     mistake = views.Mistake(
         "forgotten", "fused.py", evidence("x * 2"), evidence("x"), "small", "wide", OK
@@ -189,7 +194,7 @@ def result():
                 "run/softmax", "Softmax", (), (prediction(),), (mistake,), Link("Story", STORY)
             ),
         ),
-        cases=(case,),
+        cases=(case(),),
         documents=(
             views.Document("time", "https://docs.python.org/", "says", "x", evidence("3.11")),
             views.Document("bad", "javascript:alert(document)", "says", "x", "y"),

@@ -380,6 +380,7 @@ def test_the_other_side_is_taken_from_the_same_rounds(tell):
         ("predicted", "1.40 ×"),
         ("predicted.chunked", "1.40 ×"),
         ("predicted.chunked @ wide, host", "1.40 ×"),
+        ("predicted.chunked over eager", "1.40 ×"),
     ],
 )
 def test_facts_are_said_as_the_record_has_them(said, citation, expected):
@@ -403,6 +404,67 @@ def test_ceilings_are_those_over_the_case_in_its_mode(said):
     floor = CASES["softmax.wide"]["work"]["bytes"]["value"] / (number(cold) * 1e9) * 1e3
     assert number(said("ceiling.floor")) == pytest.approx(floor, rel=5e-3)
     assert said("ceiling.memory-dram-copy") == cold
+
+
+def test_a_prediction_says_what_became_of_it(said):
+    measured = said("chunked.speedup over eager")
+    assert re.fullmatch(
+        rf"predicted 1\.40 ×, measured {re.escape(measured)} \([^)]+\): "
+        r"the prediction lies below the band, 12\.\d+ % off",
+        said("predicted.chunked vs measured"),
+    )
+
+
+def predicting(*said):
+    document = edited()
+    document["runs"][RUN]["experiments"]["softmax"]["predicted"] = list(said)
+    return document
+
+
+GUESS = {"variant": "chunked", "over": "eager", "ratio": 1.4}
+
+
+def test_a_prediction_that_names_no_place_is_held_against_that_of_the_story(said):
+    document = predicting(GUESS)
+    for facets, front in (("", {}), (" @ wide, host", {"case": None, "mode": None})):
+        text = said(f"predicted.chunked vs measured{facets}", document, **front)
+        assert f"measured {said('chunked.speedup over eager')} (" in text
+    hot = said("predicted.chunked vs measured @ small, host_hot", document)
+    assert f"measured {said('chunked.speedup over eager @ small, host_hot')} (" in hot
+
+
+def test_of_several_predictions_each_is_named_as_it_can_be_cited(refused, said):
+    small = GUESS | {"case": "small", "mode": "host", "ratio": 1.2}
+    wide = GUESS | {"case": "wide"}
+    step = GUESS | {"over": "compiled", "ratio": 1.1, "case": "wide"}
+    document = predicting(small, wide, step)
+    chunked = "predicted.chunked over"
+    assert refused("predicted.chunked", document, case=None, mode=None) == (
+        "ambiguous-citation",
+        "3 predictions match",
+        f"choose one: {chunked} compiled @ wide; {chunked} eager @ small, host; {chunked} eager @ wide",
+    )
+    assert said("predicted.chunked over compiled @ wide", document) == "1.10 ×"
+    assert said("predicted.chunked @ small, host", document) == "1.20 ×"
+    assert said(f"predicted.chunked over eager @ small, {RUN}", document) == "1.20 ×"
+
+
+def test_a_prediction_of_what_was_not_timed_has_nothing_beside_it(refused):
+    document = predicting(GUESS | {"variant": "fused"})
+    assert refused("predicted.fused vs measured", document) == (
+        "unknown-citation",
+        "'fused' was not timed on wide, host (unsupported)",
+        "cite the prediction alone, without 'vs'",
+    )
+
+
+def test_an_unknown_prediction_is_refused_with_those_there_are(refused):
+    assert refused("predicted.compiled") == (
+        "unknown-citation",
+        "nothing of the kind was predicted",
+        "predicted were predicted.chunked over eager @ wide, host",
+    )
+    assert refused("predicted", predicting())[2] == "the experiment predicted nothing"
 
 
 @pytest.mark.parametrize(
@@ -495,5 +557,10 @@ def test_an_unknown_default_is_told_once_and_at_its_key(tell):
 def test_a_blank_story_cites_nothing_and_is_not_refused(tell):
     told = tell("{{ chunked.time }}\n\n{{ result }}", case=None, mode=None, status="blank")
     assert told.problems == ()
-    assert told.resolved == {}
-    assert told.scene is None
+    assert {placed.text for placed in told.resolved}.isdisjoint({"{{ chunked.time }}"})
+
+
+def test_a_blank_story_with_results_is_told_by_its_record(tell):
+    told = tell("{{ chunked.time }}", status="blank", case="planned")
+    assert told.problems == ()
+    assert (told.scene.headline.variant.id, told.scene.case.id) == ("chunked", "small")

@@ -103,6 +103,9 @@ def every_form(artifact, copy):
     yield derive.date(artifact, f"{at}/started")
     yield derive.command(artifact, f"{at}/command")
     yield derive.prediction(artifact, run, "softmax", 0)
+    predicted = f"{at}/experiments/softmax/predicted/0"
+    yield derive.foretold(artifact, predicted, chunked, eager)
+    yield derive.missed(artifact, predicted, chunked, eager)
     yield from (derive.name(COMMIT, "chunked-small"), derive.short(COMMIT))
     yield derive.count([each.address for each, _ in pairs], "measurements")
     yield from (derive.digest(COPY, copy), derive.size(COPY, copy))

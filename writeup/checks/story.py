@@ -19,9 +19,14 @@ _WANTED = ", ".join(f"## {name.capitalize()}" for name in PARTS)
 _OWN = (BlockName.PROBLEM, BlockName.ROOFLINE, BlockName.STEPS, BlockName.RESULT)
 
 
+def _by_authors(told: Mapping[str, Told]) -> Iterator[Told]:
+    """What somebody told; a record without a story says itself what it lacks."""
+    return (each for each in told.values() if each.setting is None)
+
+
 def _stories(told: Mapping[str, Told]) -> Iterator[Told]:
     """Measured stories that follow the four parts; studies are free in form."""
-    for each in told.values():
+    for each in _by_authors(told):
         if each.story.front.kind == "story" and not each.blank:
             yield each
 
@@ -183,7 +188,7 @@ def hidden_loss(_: Sources, told: Mapping[str, Told]) -> Iterator[Problem]:
 
     A study without a headline has nothing to hide behind it.
     """
-    for each in told.values():
+    for each in _by_authors(told):
         trimmed = any(problem.rule == "hidden-loss" for problem in each.story.problems)
         if each.blank or trimmed or BlockName.RESULT in _blocks(each):
             continue
@@ -222,7 +227,7 @@ def _front_end(each: Told) -> int:
 
 def result_incomplete(_: Sources, told: Mapping[str, Told]) -> Iterator[Problem]:
     """Time, speed-up, band, shape, dtype and device, or no result."""
-    for each in told.values():
+    for each in _by_authors(told):
         placed = _blocks(each).get(BlockName.RESULT)
         if placed is None or each.scene is None:
             continue
@@ -245,7 +250,7 @@ def _missing(scene: Scene) -> Iterator[tuple[str, str]]:
 
 def datasheet_ceiling(_: Sources, told: Mapping[str, Told]) -> Iterator[Problem]:
     """A roofline needs ceilings of its own run, regime and memory level."""
-    for each in told.values():
+    for each in _by_authors(told):
         placed = _blocks(each).get(BlockName.ROOFLINE)
         if placed is None:
             if each.story.front.kind == "story" and not each.blank:
