@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from writeup import derive, roofs
 from writeup.evidence import Evidence
-from writeup.language import Denominator, Field, Measure, Word, nearest
+from writeup.language import COUNTED, Denominator, Field, Measure, Word, nearest
 from writeup.result import Artifact, Variant
 from writeup.selection import Row
-from writeup.strict import pointer
+from writeup.strict import Json, pointer
 from writeup.views import Code, Words
 
 # Fields that need a timing; the others are facts of a variant, whatever the mode.
@@ -35,12 +35,30 @@ TIMED = frozenset(
 _FACTS: Mapping[Field, tuple[str, ...]] = {
     Field.REGISTERS: ("resources", "registers"),
     Field.SPILLS: ("resources", "spills"),
+    Field.STACK: ("resources", "stack"),
     Field.SHARED: ("resources", "shared"),
+    Field.SHARED_LIMIT: ("resources", "shared_limit"),
+    Field.WARPS: ("resources", "warps"),
     Field.ERROR: ("correctness", "max_abs_error"),
+    Field.RELATIVE_ERROR: ("correctness", "max_rel_error"),
+    Field.MISMATCHED: ("correctness", "mismatched"),
+    Field.CHECKED: ("correctness", "checked"),
     Field.STATUS: ("status",),
+    Field.REQUIRED: ("reason", "required"),
+    Field.LIMIT: ("reason", "limit"),
     Field.ROLE: ("role",),
+    Field.LEVER: ("lever",),
 }
-_PROSE = {Field.BACKEND: "backend", Field.ROUNDING: "rounding"}
+# Those that are set as code: names and expressions.
+_CODE: Mapping[Field, tuple[str, ...]] = {
+    Field.TARGET: ("resources", "target"),
+    Field.EXPRESSION: ("expression",),
+    Field.PARENT: ("parent",),
+    Field.PRECISION: ("precision",),
+    Field.FILE: ("file",),
+    Field.FUNCTION: ("function",),
+}
+_PROSE = frozenset({Field.BACKEND, Field.ROUNDING, Field.IDEA, Field.WHAT})
 _ENVIRONMENT = ("device", "software", "host", "flags", "variables")
 
 
@@ -48,28 +66,85 @@ def measured(row: Row, measure: Measure) -> Words:
     """The words for a field of a row. Raises LookupError or ValueError where it has none."""
     asked = measure.field
     if asked in _FACTS:
-        return _recorded(row, *_FACTS[asked])
+        return _recorded(row, asked, *_FACTS[asked])
+    if asked in _CODE:
+        return Code(_recorded(row, asked, *_CODE[asked]))
     if asked in _PROSE:
-        return _prose(row, _PROSE[asked])
+        return _prose(row, asked)
     if asked in (Field.METRIC, Field.COUNTER):
         return _named(row, measure)
     if asked is Field.FRACTION:
         return _fraction(row, measure)
+    if asked in COUNTED:
+        return _counted(row, measure)
+    if asked is Field.CONFIG:
+        return _config(row, measure.name)
     return _DERIVED[asked](row)
 
 
-def _prose(row: Row, key: str) -> str:
-    text = row.variant.raw.get(key)
+def known(row: Row) -> tuple[str, ...]:
+    """What can be cited of a row, as it is spelt."""
+    named = [
+        *(f"metric.{name}" for name in row.variant.raw.get("metrics", {})),
+        *(f"counter.{name}" for name in row.variant.raw.get("counters", {})),
+    ]
+    fields = (field for field in Field if field not in (Field.METRIC, Field.COUNTER))
+    return (*(str(field) for field in fields if _has(row, field)), *named)
+
+
+def _has(row: Row, field: Field) -> bool:
+    if field in TIMED and row.timing is None:
+        return False
+    try:
+        measured(row, Measure(field))
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def _counted(row: Row, measure: Measure) -> Evidence:
+    """What is computed from counted work: the case's own, or that of the variant."""
+    own: Mapping[str, Json] | None = row.variant.raw.get("work")
+    if measure.implemented and own is None:
+        raise LookupError(
+            f"'{row.variant.id}' counts no work of its own; leave out 'as implemented' for the "
+            "compulsory work of the case"
+        )
+    count = derive.IMPLEMENTED if measure.implemented else derive.COMPULSORY
+    match measure.field:
+        case Field.BANDWIDTH:
+            return derive.bandwidth(row, count)
+        case Field.THROUGHPUT:
+            return derive.throughput(row, count)
+        case Field.INTENSITY:
+            return derive.intensity(row.case, row.variant if measure.implemented else None)
+    kind, work = str(measure.field), own if measure.implemented else row.case.work
+    if kind not in (work or ()):
+        raise LookupError(f"no {kind} of '{row.case.id}' were counted")
+    if measure.implemented:
+        return derive.of_variant(row.artifact, row.variant, "work", kind)
+    where = row.case.pointer + pointer("work", kind)
+    return derive.fact(row.artifact, where, f"{kind} of {row.case.id}")
+
+
+def _dtype(row: Row) -> Code:
+    if "dtype" in row.variant.raw:
+        return Code(_recorded(row, "dtype", "dtype"))
+    return Code(derive.fact(row.artifact, row.case.pointer + "/dtype", f"dtype of {row.case.id}"))
+
+
+def _prose(row: Row, field: Field) -> str:
+    text = row.variant.raw.get(str(field))
     if text is None:
-        raise LookupError(f"the record names no {key} of '{row.variant.id}'")
+        raise LookupError(f"the record names no {field} of '{row.variant.id}'")
     return str(text)
 
 
-def _recorded(row: Row, *keys: str) -> Evidence:
+def _recorded(row: Row, what: str, *keys: str) -> Evidence:
     try:
         return derive.of_variant(row.artifact, row.variant, *keys)
     except KeyError:
-        raise LookupError(f"the record holds no {keys[-1]} of '{row.variant.id}'") from None
+        raise LookupError(f"the record holds no {what} of '{row.variant.id}'") from None
 
 
 def _named(row: Row, measure: Measure) -> Evidence:
@@ -82,7 +157,7 @@ def _named(row: Row, measure: Measure) -> Evidence:
             f"the record holds no {measure} of '{row.variant.id}'{near and '; ' + near}"
         )
     if kind == "counters":
-        return _recorded(row, kind, name)
+        return _recorded(row, name, kind, name)
     return derive.metric(row.case, row.variant, name)
 
 
@@ -121,13 +196,27 @@ def why(artifact: Artifact, variant: Variant) -> Words:
     return tuple(words)
 
 
-def _config(row: Row) -> Words:
-    if not row.variant.config:
+def _config(row: Row, name: Word | None) -> Words:
+    config = row.variant.config
+    if not config:
         raise LookupError(f"'{row.variant.id}' has no configuration")
+    if name is not None:
+        return _configured(row, name.text)
     words: list[str | Evidence] = []
-    for key in row.variant.config:
-        words += [", " if words else "", f"{key} ", _recorded(row, "config", key)]
+    for key in config:
+        words += [", " if words else "", f"{key} ", _configured(row, key)]
     return tuple(words)
+
+
+def _configured(row: Row, key: str) -> Evidence:
+    config = row.variant.config
+    if key not in config:
+        near = nearest(key, config) or f"it has {', '.join(config)}"
+        raise LookupError(f"the configuration of '{row.variant.id}' has no '{key}'; {near}")
+    where = row.variant.pointer + pointer("config", key)
+    label = f"{key} of {row.variant.id}"
+    listed = isinstance(config[key], list)
+    return (derive.listed if listed else derive.fact)(row.artifact, where, label)
 
 
 # Facts of a run and a case.
@@ -249,10 +338,6 @@ _DERIVED: Mapping[Field, Callable[[Row], Words]] = {
     Field.SAMPLES: derive.samples,
     Field.BLOCKS: derive.blocks,
     Field.OUTLIERS: derive.outliers,
-    Field.THROUGHPUT: lambda row: derive.throughput(row, derive.COMPULSORY),
-    Field.BANDWIDTH: lambda row: derive.bandwidth(row, derive.COMPULSORY),
-    Field.INTENSITY: lambda row: derive.intensity(row.case),
     Field.REASON: reason,
-    Field.CONFIG: _config,
-    Field.EXPRESSION: lambda row: Code(_recorded(row, "expression")),
+    Field.DTYPE: _dtype,
 }

@@ -42,18 +42,20 @@ def differences(pair: Comparison) -> tuple[str, ...]:
         for side in (row, other)
         if side.timing is None or side.variant.status != "ok"
     ]
-    if failed:
+    if failed and pair.of_times:
         return tuple(dict.fromkeys(failed))
-    reasons = [*_of_rounds(row, other), *_of_samples(row, other), *_of_settings(row, other)]
-    if not reasons and not pair.formed:
-        reasons = ["no block holds samples of both"]
+    reasons = [*_of_rounds(pair), *_of_settings(row, other)]
+    if pair.of_times:
+        reasons += _of_samples(row, other)
+        if not reasons and not pair.formed:
+            reasons = ["no block holds samples of both"]
     return tuple(reasons)
 
 
-def _of_rounds(row: Row, other: Row) -> Iterator[str]:
+def _of_rounds(pair: Comparison) -> Iterator[str]:
     for dimension in _ROUNDS:
-        a, b = row.of(dimension), other.of(dimension)
-        if a != b:
+        a, b = pair.row.of(dimension), pair.other.of(dimension)
+        if a != b and (dimension != "mode" or pair.of_times):
             yield f"they differ in {dimension}: {a[:16]} and {b[:16]}"
 
 

@@ -167,6 +167,14 @@ def geomean(pairs: Sequence[tuple[Row, Row]], which: str) -> Evidence:
     return _shown("geomean", at, (which,), Quantity(value, "×"), None, label=label)
 
 
+def tally(pairs: Sequence[tuple[Row, Row]], word: stats.Verdict) -> Evidence:
+    """On how many (row, baseline) pairs the verdict is a certain one."""
+    number = sum(judgement(t, b).verdict is word for t, b in pairs)
+    at = tuple(address for t, b in pairs for address in (t.address, b.address))
+    label = f"measurements on which the verdict is {word}"
+    return _shown("tally", at, (str(word),), Quantity(number, "1"), None, label=label)
+
+
 def of_copy(row: Row, copy: Row) -> Evidence:
     """The share of the speed of a copy of the case's own bytes, in the same rounds."""
     share = roofline.of_matched(row.case, row.variant, row.mode)

@@ -9,6 +9,8 @@ The grammar is closed: no arithmetic, no loops, nothing that an artifact could e
     claim     = "claim" id relation id [facets]
     relation  = "faster" "than" | "slower" "than" | "same" "as" | measure ("below" | "above")
     measure   = field | "fraction" "of" denominator | "metric." id | "counter." id
+              | "config." key | counted "as" "implemented"
+    counted   = "bytes" | "flops" | "intensity" | "bandwidth" | "throughput"
     predicted = "predicted" ["." id] ["over" id] ["vs" "measured"] [facets]
     fact      = namespace {"." name} [facets]
     code      = "code" file [":" symbol]
@@ -36,6 +38,7 @@ from writeup.errors import WriteupError
 ID = re.compile(r"[a-z][a-z0-9_-]*")
 _FACET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*")
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _TOKEN = re.compile(r"[@,]|[^\s@,]+")
@@ -58,17 +61,36 @@ class Field(StrEnum):
     BANDWIDTH = "bandwidth"
     INTENSITY = "intensity"
     FRACTION = "fraction"
+    BYTES = "bytes"
+    FLOPS = "flops"
     REGISTERS = "registers"
     SPILLS = "spills"
+    STACK = "stack"
     SHARED = "shared"
+    SHARED_LIMIT = "shared limit"
+    WARPS = "warps"
+    TARGET = "target"
     ERROR = "error"
+    RELATIVE_ERROR = "relative error"
+    MISMATCHED = "mismatched"
+    CHECKED = "checked"
     STATUS = "status"
     REASON = "reason"
+    REQUIRED = "required"
+    LIMIT = "limit"
     CONFIG = "config"
     ROLE = "role"
+    PARENT = "parent"
+    LEVER = "lever"
+    IDEA = "idea"
+    WHAT = "what"
     EXPRESSION = "expression"
     BACKEND = "backend"
     ROUNDING = "rounding"
+    PRECISION = "precision"
+    DTYPE = "dtype"
+    FILE = "file"
+    FUNCTION = "function"
     METRIC = "metric"
     COUNTER = "counter"
 
@@ -124,15 +146,27 @@ ORDERED = frozenset(
         Field.BANDWIDTH,
         Field.INTENSITY,
         Field.FRACTION,
+        Field.BYTES,
+        Field.FLOPS,
         Field.REGISTERS,
         Field.SPILLS,
+        Field.STACK,
         Field.SHARED,
+        Field.SHARED_LIMIT,
+        Field.WARPS,
         Field.ERROR,
+        Field.RELATIVE_ERROR,
+        Field.MISMATCHED,
+        Field.REQUIRED,
+        Field.LIMIT,
         Field.METRIC,
         Field.COUNTER,
     }
 )
 """Fields with an order, which a claim can put `below` or `above`."""
+
+COUNTED = frozenset({Field.BYTES, Field.FLOPS, Field.INTENSITY, Field.BANDWIDTH, Field.THROUGHPUT})
+"""Fields over counted work: a case's compulsory work, or a variant's `as implemented`."""
 
 RESERVED = frozenset(
     {"claim", "code", "diff", "vs", "over", "of", "all", "cases", PREDICTED}
@@ -142,7 +176,12 @@ RESERVED = frozenset(
 )
 """Words that no variant may be called."""
 
-_TWO_WORDS = {("spill", "bytes"): Field.SPILLS, ("shared", "memory"): Field.SHARED}
+_TWO_WORDS = {
+    ("spill", "bytes"): Field.SPILLS,
+    ("shared", "memory"): Field.SHARED,
+    ("shared", "limit"): Field.SHARED_LIMIT,
+    ("relative", "error"): Field.RELATIVE_ERROR,
+}
 _DENOMINATORS = {str(name): name for name in Denominator} | {"matched": Denominator.COPY}
 _NAMED = (Field.METRIC, Field.COUNTER)
 
@@ -172,16 +211,23 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A field of a variant; `of` goes with a fraction, `name` with a metric or counter."""
+    """A field of a variant.
+
+    `of` goes with a fraction, `name` with a metric, a counter or one setting of a
+    configuration, `implemented` with what is counted.
+    """
 
     field: Field
     of: Denominator | None = None
     name: Word | None = None
+    implemented: bool = False
     at: int = dataclass_field(default=0, compare=False)
 
     def __str__(self) -> str:
         if self.name is not None:
             return f"{self.field}.{self.name}"
+        if self.implemented:
+            return f"{self.field} as implemented"
         return f"{self.field} of {self.of}" if self.of is not None else str(self.field)
 
 
@@ -405,9 +451,31 @@ def _measure(path: list[Word], words: _Words) -> Measure:
     name = Field(first.text)
     if name in _NAMED:
         return Measure(name, name=_name_of(name, first, rest), at=first.at)
+    if name is Field.CONFIG and rest:
+        return Measure(name, name=_setting(rest), at=first.at)
     if rest:
         _fail(f"'{name}' has no parts", rest[0])
-    return Measure(name, of=_denominator(words) if name is Field.FRACTION else None, at=first.at)
+    return Measure(
+        name,
+        of=_denominator(words) if name is Field.FRACTION else None,
+        implemented=name in COUNTED and _implemented(words),
+        at=first.at,
+    )
+
+
+def _setting(path: list[Word]) -> Word:
+    """The key of a setting, which may hold points of its own."""
+    for word in path:
+        if not _KEY.fullmatch(word.text):
+            _fail(f"'{word}' is no name of a setting", word if word.text else path[0])
+    return Word(".".join(word.text for word in path), path[0].at)
+
+
+def _implemented(words: _Words) -> bool:
+    if not words.skip("as"):
+        return False
+    words.keyword("implemented")
+    return True
 
 
 def _field_hint(word: str) -> str:

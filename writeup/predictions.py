@@ -70,7 +70,7 @@ def _pair(
     ]
     if len(rows) < len(names):
         return None
-    pair = Comparison(*rows)
+    pair = Comparison(rows[0], rows[1])
     return None if comparable.differences(pair) else pair
 
 

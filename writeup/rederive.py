@@ -272,14 +272,31 @@ def _margin(entry: Entry, records: Records) -> Derived:
     return _value(Quantity(_margin_at(entry.at[0], records), "%"), entry)
 
 
+def _judged(ratio: stats.Estimate, address: str, records: Records) -> str:
+    """The verdict on a ratio of the rounds of a measurement, by their margin and twins."""
+    margin, twins = _margin_at(address, records), _twins_at(address, records)
+    return str(stats.verdict(ratio, margin, twins).verdict)
+
+
 def _verdict(entry: Entry, records: Records) -> Derived:
     address = entry.at[0]
     if set(entry.at[2:]) != set(_twin_addresses(address, records)):
         raise UnderivableError("it names other twins than those of its rounds")
-    judged = stats.verdict(
-        _ratio_of(entry, records), _margin_at(address, records), _twins_at(address, records)
-    )
-    return Derived(str(judged.verdict))
+    return Derived(_judged(_ratio_of(entry, records), address, records))
+
+
+def _tally(entry: Entry, records: Records) -> Derived:
+    """How many of some pairs of measurements have a verdict; no pair counts again."""
+    pairs = list(zip(entry.at[::2], entry.at[1::2], strict=True))
+    if len(set(pairs)) != len(pairs):
+        raise UnderivableError("it counts something repeatedly")
+    if any(one.split("/")[:2] != two.split("/")[:2] for one, two in pairs):
+        raise UnderivableError("its sides are of different runs")
+    found = [
+        _judged(stats.ratio(records.timing(two), records.timing(one)), one, records)
+        for one, two in pairs
+    ]
+    return _value(Quantity(found.count(entry.args[0]), "1"), entry)
 
 
 def _geomean(entry: Entry, records: Records) -> Derived:
@@ -740,6 +757,7 @@ FORMS: Mapping[str, Callable[[Entry, Records], Derived]] = {
     "twins-band": _twins_band,
     "margin": _margin,
     "verdict": _verdict,
+    "tally": _tally,
     "geomean": _geomean,
     "ceiling": _ceiling,
     "ceiling-band": _ceiling_band,

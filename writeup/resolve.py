@@ -8,7 +8,7 @@ ratio is said only where it can be formed, and `check` says why it may not be.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from writeup import answers, definition, derive, predictions, recorded, sentences, source
@@ -33,13 +33,15 @@ from writeup.language import (
     nearest,
 )
 from writeup.predictions import Foreseen
-from writeup.selection import Miss, Row, Wanted, classify, narrowed, one, rows
+from writeup.selection import Miss, Row, Wanted, choices, classify, is_, narrowed, one, rows
 from writeup.sentences import Comparison
 from writeup.sources import Sources
 from writeup.told import AMBIGUOUS, UNKNOWN, Resolved, Scene, Told, scene
 from writeup.views import Code as CodeWords
 from writeup.views import CodeBlock, DiffBlock, Listing
 
+# A commit is known by fewer digits, and a name is read no further.
+_SHOWN = 16
 _OF_TIMING = ("case", "mode", "dtype", "run", "commit", "device")
 _OF_VARIANT = ("case", "dtype", "run", "commit", "device")
 _OF_RUN = ("run", "commit", "device")
@@ -222,11 +224,32 @@ class _Telling:
         return Wanted(words, self.defaults, facets.all_cases)
 
     def _one(self, variant: Word, facets: Facets, *, timed: bool) -> Row:
+        key = _OF_TIMING if timed else _OF_VARIANT
         among = self._of(variant, facets)
+        if not among:
+            raise self._elsewhere(variant, facets, key)
         if timed:
             among = _timed(among, variant.text)
         what = f"'{variant}'" if not facets.words else f"'{variant}' {_spelt(facets)}"
-        return one(among, what, _OF_TIMING if timed else _OF_VARIANT)
+        return one(among, what, key)
+
+    def _elsewhere(self, variant: Word, facets: Facets, key: Sequence[str]) -> Miss:
+        """Nothing is measured of a variant where it was sought; what sought, and where else."""
+        own, spoken = self._own(variant), self._places(facets)
+        kept = {d: v for d, v in self.defaults.items() if d not in spoken and d in key}
+        sought = [_spelt(facets)] if facets.words else []
+        if kept:
+            named = ", ".join(f"{d} {v[:_SHOWN]}" for d, v in kept.items())
+            sought.append(f"the front matter's {named}")
+        message = f"nothing is measured of '{variant}' with {' and '.join(sought)}"
+        wanted = {**kept, **spoken}
+        lacking = [d for d, v in wanted.items() if not any(is_(row.of(d), v, d) for row in own)]
+        near = [
+            row
+            for row in own
+            if all(is_(row.of(d), v, d) for d, v in wanted.items() if d not in lacking)
+        ]
+        return Miss(UNKNOWN, message, f"it is measured {choices(near or own, key, lacking)}")
 
     def _pairs(self, variant: Word, other: Word, facets: Facets) -> tuple[Comparison, ...]:
         """A comparison for each row of the variant, beside the other of the same rounds.
@@ -252,10 +275,9 @@ class _Telling:
         row = self._one(citation.variant, citation.facets, timed=measure.field in answers.TIMED)
         try:
             return Resolved(placed, answers.measured(row, measure), (row,))
-        except LookupError as error:
-            raise Miss(UNKNOWN, str(error.args[0])) from None
-        except ValueError as error:
-            raise Miss(UNKNOWN, str(error)) from None
+        except (LookupError, ValueError) as error:
+            hint = f"the record has its {', '.join(answers.known(row))}"
+            raise Miss(UNKNOWN, str(error.args[0]), hint) from None
 
     def _ratio(self, placed: Placed, citation: Ratio) -> Resolved:
         pairs = self._pairs(citation.variant, citation.over, citation.facets)
@@ -271,25 +293,29 @@ class _Telling:
 
     def _versus(self, placed: Placed, citation: Versus) -> Resolved:
         pairs = self._pairs(citation.variant, citation.other, citation.facets)
-        self._only(pairs, f"'{citation.variant}' and '{citation.other}'")
+        what = f"'{citation.variant}' and '{citation.other}'"
+        if citation.facets.all_cases:
+            words = sentences.verdicts_over(pairs, what)
+            read = tuple(row for pair in pairs for row in (pair.row, pair.other))
+            return Resolved(placed, words, read, pairs)
+        self._only(pairs, what)
         pair = pairs[0]
         words = sentences.told_verdict(pair.row, pair.other) if pair.formed else ""
         return Resolved(placed, words, (pair.row, pair.other), (pair,))
 
     def _claim(self, placed: Placed, citation: Claim) -> Resolved:
+        ordering = citation.relation in (Relation.BELOW, Relation.ABOVE)
+        if ordering and citation.measure.field is Field.TIME:
+            hint = "say `faster than` or `slower than`: they know the margin and the twins"
+            raise Miss(UNKNOWN, "times are not claimed to be below or above others", hint)
         pairs = self._pairs(citation.variant, citation.other, citation.facets)
+        if ordering and citation.measure.field not in answers.TIMED:
+            pairs = _of_facts(pairs)
         if not pairs:
             raise Miss(UNKNOWN, f"nothing measured bears on '{citation.variant}' in this claim")
         read = tuple(row for pair in pairs for row in (pair.row, pair.other))
-        if citation.relation in (Relation.BELOW, Relation.ABOVE):
-            if citation.measure.field is Field.TIME:
-                hint = "say `faster than` or `slower than`: they know the margin and the twins"
-                raise Miss(UNKNOWN, "times are not claimed to be below or above others", hint)
-            self._only(pairs, f"'{citation.variant}' and '{citation.other}'")
-            words = sentences.told_order(citation, pairs)
-        else:
-            words = sentences.told_claim(citation, pairs)
-        return Resolved(placed, words, read, pairs)
+        told = sentences.told_order if ordering else sentences.told_claim
+        return Resolved(placed, told(citation, pairs), read, pairs)
 
     def _only(self, pairs: Sequence[Comparison], what: str) -> None:
         """Exactly one comparison. Raises Miss with the facets that would choose."""
@@ -300,16 +326,17 @@ class _Telling:
         try:
             match citation.namespace:
                 case Namespace.ENV:
-                    row = one(among, "run", _OF_RUN)
+                    row = one(among, "run", _OF_RUN, "runs")
                     return Resolved(placed, answers.environment(row, citation.path), (row,))
                 case Namespace.RUN:
-                    row = one(among, "run", _OF_RUN)
+                    row = one(among, "run", _OF_RUN, "runs")
                     return Resolved(placed, answers.of_run(row, citation.path), (row,))
                 case Namespace.CASE:
-                    row = one(among, "case", _OF_VARIANT)
+                    row = one(among, "case", _OF_VARIANT, "cases")
                     return Resolved(placed, answers.of_case(row, citation.path), (row,))
                 case Namespace.CEILING:
-                    row = one([r for r in among if r.timing], "case and mode", _OF_TIMING)
+                    timed = [r for r in among if r.timing]
+                    row = one(timed, "case and mode", _OF_TIMING, "cases and modes")
                     return Resolved(placed, answers.of_ceilings(row, citation.path), (row,))
         except LookupError as error:
             raise Miss(UNKNOWN, str(error.args[0])) from None
@@ -317,7 +344,7 @@ class _Telling:
     def _predicted(self, placed: Placed, citation: Predicted) -> Resolved:
         """A prediction by its variants and the facets, or what became of it."""
         among = narrowed(self.record, self._wanted(citation.facets), self.record)
-        row = one(among, "run", _OF_RUN)
+        row = one(among, "run", _OF_RUN, "runs")
         said = row.run.experiments.get(self.subject, {}).get("predicted", ())
         places = self._places(citation.facets)
         chosen = [n for n, each in enumerate(said) if _means(citation, each, places)]
@@ -347,7 +374,7 @@ class _Telling:
         return {classify(word.text, self.record): word.text for word in facets.words}
 
     def _code(self, placed: Placed, citation: Code) -> Resolved:
-        row = one(self._focus(), "run", _OF_RUN)
+        row = one(self._focus(), "run", _OF_RUN, "runs")
         path, blob = _file(row, self.subject, citation.file.text)
         listing = self._listing(path, blob, citation.symbol.text if citation.symbol else None)
         caption = (CodeWords(derive.name(row.artifact.commit, path)), " as it was measured")
@@ -453,13 +480,21 @@ def _timed(among: Sequence[Row], name: str) -> tuple[Row, ...]:
     """Those with samples; says why where a variant has none."""
     timed = tuple(row for row in among if row.timing is not None)
     if among and not timed:
-        status = among[0].variant.status
+        status, known = among[0].variant.status, ", ".join(answers.known(among[0]))
         raise Miss(
             UNKNOWN,
             f"'{name}' was not timed: {status}",
-            f"cite its status or reason: {{{{ {name}.reason }}}}",
+            f"cite {{{{ {name}.reason }}}}: the record has its {known}",
         )
     return timed
+
+
+def _of_facts(pairs: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """One comparison for each case: a fact of a variant is the same in every mode."""
+    found: dict[str, Comparison] = {}
+    for pair in pairs:
+        found.setdefault(pair.row.variant.address, replace(pair, of_times=False))
+    return tuple(found.values())
 
 
 def _agreement(row: Row, other: Row) -> tuple[bool, ...]:

@@ -272,6 +272,7 @@ _RESTORE = "a record is never edited: restore the file from the history, or meas
 
 
 def _document(content: bytes, path: str, schema: Validator) -> dict[str, Json]:
+    document: dict[str, Json]
     text, document = decode(content, path, RULE)
     raise_all(hygiene(document), path, text, RULE)
     raise_all(_version(document), path, text, RULE)

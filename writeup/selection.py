@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from writeup.language import nearest
@@ -113,14 +114,15 @@ def rows(artifacts: Iterable[Artifact], subject: str) -> tuple[Row, ...]:
 def classify(word: str, among: Sequence[Row]) -> str:
     """The dimension that a facet's word belongs to. Raises Miss where it is none's."""
     for dimension in DIMENSIONS:
-        if any(_is(row.of(dimension), word, dimension) for row in among):
+        if any(is_(row.of(dimension), word, dimension) for row in among):
             return dimension
     known = sorted({row.of(d) for d in DIMENSIONS[:4] for row in among} - {""})
     hint = nearest(word, known) or f"the record knows {', '.join(known)}" if known else ""
     raise Miss("unknown-citation", f"the record has no case, mode, dtype or run '{word}'", hint)
 
 
-def _is(value: str, word: str, dimension: str) -> bool:
+def is_(value: str, word: str, dimension: str) -> bool:
+    """Whether a word names a value of a dimension; a commit is named by its beginning too."""
     if dimension == "commit":
         return value == word or (bool(_HEX.fullmatch(word)) and value.startswith(word))
     return value == word
@@ -148,16 +150,16 @@ def narrowed(among: Sequence[Row], wanted: Wanted, everything: Sequence[Row]) ->
             row
             for row in left
             if (dimension == "mode" and row.timing is None)
-            or any(_is(row.of(dimension), word, dimension) for word in words)
+            or any(is_(row.of(dimension), word, dimension) for word in words)
         ]
     return tuple(left)
 
 
-def one(among: Sequence[Row], what: str, key: Iterable[str]) -> Row:
+def one(among: Sequence[Row], what: str, key: Iterable[str], several: str = "") -> Row:
     """The only row, by the dimensions that matter to what is cited. Raises Miss.
 
     Rows that agree in all of `key` are one (the registers of a variant are the same in
-    every mode).
+    every mode). several names what there are several of, where that is no measurement.
     """
     dimensions = tuple(key)
     distinct: dict[tuple[str, ...], Row] = {}
@@ -166,22 +168,39 @@ def one(among: Sequence[Row], what: str, key: Iterable[str]) -> Row:
     if not distinct:
         raise Miss("unknown-citation", f"the record has no {what}")
     if len(distinct) > 1:
-        raise Miss(
-            "ambiguous-citation",
-            f"{len(distinct)} measurements are {what}",
-            _candidates(tuple(distinct.values()), dimensions),
-        )
+        hint = f"choose one: {choices(tuple(distinct.values()), dimensions)}"
+        said = f"{several} match" if several else f"measurements are {what}"
+        raise Miss("ambiguous-citation", f"{len(distinct)} {said}", hint)
     return next(iter(distinct.values()))
 
 
-def _candidates(among: Sequence[Row], dimensions: Sequence[str]) -> str:
-    """The facets that would choose each candidate."""
-    differing = [d for d in dimensions if len({row.of(d) for row in among}) > 1]
-    lines = sorted({", ".join(_word(row.of(d), d) for d in differing) for row in among})
-    shown = "; ".join(f"@ {line}" for line in lines[:12])
-    rest = len(lines) - 12
-    return f"choose one: {shown}" + (f"; and {rest} more" if rest > 0 else "")
+# Of many candidates, this many are listed.
+_MOST = 12
+
+
+def choices(among: Sequence[Row], dimensions: Sequence[str], also: Sequence[str] = ()) -> str:
+    """The facets that choose each row: those of `also`, and no more of others than it takes."""
+    spelt = [d for d in dimensions if d != "device"]  # a device's name is no facet; its run is
+    places = sorted({tuple(_word(row.of(d), d) for d in spelt) for row in among})
+    needed = _needed(places, frozenset(spelt.index(d) for d in also if d in spelt))
+    lines = sorted({", ".join(filter(None, (place[i] for i in needed))) for place in places})
+    shown = "; ".join(f"@ {line}" for line in lines[:_MOST] if line)
+    rest = len(lines) - _MOST
+    return shown + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _needed(places: Sequence[tuple[str, ...]], also: frozenset[int]) -> Sequence[int]:
+    """The fewest dimensions in which no two places are equal, the first ones first."""
+    every = range(len(places[0])) if places else range(0)
+    for count in range(len(every)):
+        for more in combinations(every, count):
+            chosen = sorted(also.union(more))
+            if len({tuple(place[i] for i in chosen) for place in places}) == len(places):
+                return chosen
+    return every
 
 
 def _word(value: str, dimension: str) -> str:
-    return value[:_PREFIX] if dimension == "commit" else value
+    """A value as a facet may spell it."""
+    short = dimension == "commit" and _HEX.fullmatch(value) is not None
+    return value[:_PREFIX] if short else value

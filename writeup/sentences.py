@@ -16,10 +16,15 @@ from writeup.views import Code, Words
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two measurements that a citation sets beside each other, whether or not it may."""
+    """Two measurements that a citation sets beside each other, whether or not it may.
+
+    of_times is false where facts are compared that need no time: registers of a variant that
+    never ran are registers all the same.
+    """
 
     row: Row
     other: Row
+    of_times: bool = True
 
     @property
     def formed(self) -> bool:
@@ -62,16 +67,9 @@ def over_cases(pairs: Sequence[Comparison], what: str) -> Words:
 
     Nothing is said where a case lacks a side: all cases are all of them.
     """
-    if not pairs:
-        raise Miss("unknown-citation", f"no case has both of {what}")
-    seen: set[str] = set()
-    for pair in pairs:
-        if pair.row.case.address in seen:
-            one([p.row for p in pairs], what, ("mode", "run", "commit"))
-        seen.add(pair.row.case.address)
-    if not all(pair.formed for pair in pairs):
+    both = _every_case(pairs, what)
+    if not both:
         return ""
-    both = [(pair.row, pair.other) for pair in pairs]
     return (
         derive.geomean(both, "mean"),
         " (from ",
@@ -84,6 +82,52 @@ def over_cases(pairs: Sequence[Comparison], what: str) -> Words:
         *_all_by_design(both),
         ")",
     )
+
+
+def _every_case(pairs: Sequence[Comparison], what: str) -> list[tuple[Row, Row]]:
+    """The pairs of every case in one mode; none where a case lacks a side. Raises Miss."""
+    if not pairs:
+        raise Miss("unknown-citation", f"no case has both of {what}")
+    seen: set[str] = set()
+    for pair in pairs:
+        if pair.row.case.address in seen:
+            one([p.row for p in pairs], what, ("mode", "run", "commit"))
+        seen.add(pair.row.case.address)
+    return [(p.row, p.other) for p in pairs] if all(pair.formed for pair in pairs) else []
+
+
+def verdicts_over(pairs: Sequence[Comparison], what: str) -> Words:
+    """`a beside b: faster on 3 of 4 cases, slower on 1; …`: every verdict, and the mean."""
+    both = _every_case(pairs, what)
+    if not both:
+        return ""
+    words: list[views.Piece] = [
+        Code(both[0][0].variant.id),
+        " beside ",
+        Code(both[0][1].variant.id),
+    ]
+    found = [derive.judgement(*pair).verdict for pair in both]
+    joint = ": "
+    for verdict in (v for v in stats.Verdict if v in found):
+        tally = derive.tally(both, verdict)
+        unclear = verdict is stats.Verdict.UNCLEAR
+        words += [joint, *(("we cannot tell on ",) if unclear else (_SAID[verdict], " on ")), tally]
+        joint = ", "
+    cases = derive.count([row.case.address for row, _ in both], "cases")
+    return (*words, " of ", cases, " cases; geometric mean ", *_spread(both), *_all_by_design(both))
+
+
+_SAID = {
+    stats.Verdict.FASTER: "faster",
+    stats.Verdict.SLOWER: "slower",
+    stats.Verdict.SAME: "the same",
+}
+
+
+def _spread(pairs: Sequence[tuple[Row, Row]]) -> tuple[views.Piece, ...]:
+    """The geometric mean of ratios, with the worst and the best of them."""
+    mean, worst, best = (derive.geomean(pairs, which) for which in ("mean", "worst", "best"))
+    return (mean, ", from ", worst, " to ", best)
 
 
 def _all_by_design(pairs: Sequence[tuple[Row, Row]]) -> tuple[views.Piece, ...]:
@@ -109,6 +153,12 @@ def told_claim(citation: Claim, pairs: Sequence[Comparison]) -> Words:
     if len(formed) == 1:
         return (*sentence, ", ", *figures(row, other))
     addresses = [r.address for r, _ in formed]
+    if len({r.mode for r, _ in formed}) == 1:
+        cases = derive.count(addresses, "measurements")
+        return (
+            *sentence, " in all ", cases, " measured cases, in geometric mean ", *_spread(formed),
+            *_all_by_design(formed),
+        )  # fmt: skip
     return (
         *sentence,
         " in all ",
@@ -155,20 +205,23 @@ def _figure(row: Row, measure: Measure) -> Figure | None:
 
 
 def told_order(citation: Claim, pairs: Sequence[Comparison]) -> Words:
-    """The sentence of a claim of `below` or `above`, with both figures."""
-    found = ordered(citation, pairs[0])
-    if found is None:
+    """The sentence of a claim of `below` or `above`: of one pair with both figures."""
+    found = [figures_ for pair in pairs if (figures_ := ordered(citation, pair)) is not None]
+    if not found:
         return ""
-    return (
+    said = (
         Code(citation.variant.text),
         f" has its {citation.measure} {citation.relation} that of ",
         Code(citation.other.text),
-        ", ",
-        found[0].evidence,
-        " beside ",
-        found[1].evidence,
-        *_all_by_design([(pairs[0].row, pairs[0].other)]),
     )
+    apart = _all_by_design([(pair.row, pair.other) for pair in pairs])
+    if len(found) == 1:
+        first, second = found[0]
+        return (*said, ", ", first.evidence, " beside ", second.evidence, *apart)
+    addresses = [pair.row.address for pair in pairs]
+    timed = citation.measure.field in TIMED
+    what = " measured cases and modes" if timed else " measured cases"
+    return (*said, " in all ", derive.count(addresses, "measurements"), what, *apart)
 
 
 # Told in words of their own wherever a baseline is named: too long to stand beside a ratio.

@@ -120,7 +120,7 @@ class Told:
 
 def scene(focus: tuple[Row, ...], front: Front) -> Scene:
     """The scene of a story. Raises Miss where the front matter leaves it open."""
-    first = one(focus, "run", ("run", "commit", "device"))
+    first = _only_run(focus)
     timed = [row for row in focus if row.timing is not None]
     cases = [row for row in timed if front.case in (None, row.case.id)]
     if not cases:
@@ -151,6 +151,17 @@ def scene(focus: tuple[Row, ...], front: Front) -> Scene:
         message = f"no block holds samples of '{headline.variant.id}' and '{baseline.variant.id}'"
         raise Miss(UNKNOWN, f"{message} on {case.id}, {mode}")
     return Scene(first.artifact, run, case, mode, baseline, headline, order, here)
+
+
+def _only_run(focus: tuple[Row, ...]) -> Row:
+    """A row of the only run there is. Raises Miss with the runs that the front matter may name."""
+    key = ("run", "commit", "device")
+    if len({row.run.address for row in focus}) < 2:
+        return one(focus, "run", key)
+    message = "several runs hold this subject, and blocks tell of one"
+    keys = {f'run = "{row.run.id}", results = "{row.artifact.commit}"' for row in focus}
+    hint = f"let `writeup pin` name it in the front matter, or say {' or '.join(sorted(keys))}"
+    raise Miss(AMBIGUOUS, message, hint)
 
 
 def _order(run: Run, case: Case) -> tuple[str, ...]:

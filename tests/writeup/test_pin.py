@@ -157,7 +157,10 @@ def test_what_would_no_longer_resolve_is_listed_and_nothing_is_written(project):
     before = text(project)
     done = pin(project)
     assert done.exit_code == 1
-    assert f"{worlds.STORY}:11:36: error[unknown-citation]: the record has no" in done.stderr
+    assert f"{worlds.STORY}:11:36: error[unknown-citation]: nothing is measured of" in done.stderr
+    sought = f"'chunked-small' with the front matter's commit {NEW[:16]}, case wide"
+    assert sought in done.stderr
+    assert f"it is measured @ {COMMIT[:7]}\n" in done.stderr
     assert text(project) == before
 
 

@@ -8,7 +8,7 @@ import statistics
 import pytest
 
 from tests.cases import worlds
-from tests.worlds import COMMIT, RUN
+from tests.worlds import COMMIT, RUN, minimal_artifact, write_results
 from writeup import config, load, resolve, views
 from writeup.evidence import Evidence
 
@@ -255,6 +255,143 @@ def test_metrics_and_counters_are_cited_by_name(said):
     assert said("chunked.spill bytes", document) == "0 B"
 
 
+RESOURCES = {
+    "registers": 128,
+    "spills": {"value": 64, "unit": "byte"},
+    "stack": {"value": 96, "unit": "byte"},
+    "shared": {"value": 49152, "unit": "byte"},
+    "shared_limit": {"value": 232448, "unit": "byte"},
+    "warps": 8,
+    "target": "sm_90",
+}
+
+
+def deep(document=None):
+    """A record in which `fused` never ran, with all that a compiler says of it."""
+    document = document or edited()
+    for case in document["runs"][RUN]["cases"].values():
+        fused = case["variants"]["fused"]
+        fused["status"] = "out_of_resources"
+        fused["correctness"] = {"checked": "compiler", "passed": True}
+        fused["resources"] = dict(RESOURCES)
+        fused["work"] = {
+            "bytes": {"value": 4_000_000, "unit": "byte"},
+            "flops": {"value": 8_000_000, "unit": "flop"},
+        }
+        fused["precision"] = "tf32"
+        fused["reason"] = {
+            "text": "asks for more shared memory than a block may have",
+            "code": "shared-memory",
+            "required": {"value": 262144, "unit": "byte"},
+            "limit": {"value": 232448, "unit": "byte"},
+        }
+    return document
+
+
+@pytest.mark.parametrize(
+    ("citation", "expected"),
+    [
+        ("fused.status", "out_of_resources"),
+        ("fused.required", "262 kB"),
+        ("fused.limit", "232 kB"),
+        ("fused.registers", "128"),
+        ("fused.spills", "64 B"),
+        ("fused.stack", "96 B"),
+        ("fused.shared memory", "49.2 kB"),
+        ("fused.shared limit", "232 kB"),
+        ("fused.warps", "8"),
+        ("fused.target", "sm_90"),
+        ("fused.checked", "compiler"),
+        ("fused.parent", "chunked"),
+        ("fused.lever", "memory access"),
+        ("fused.idea", "one Triton kernel a row"),
+        ("fused.what", "one Triton kernel a row"),
+        ("fused.file", "kernels/softmax/fused.py"),
+        ("fused.function", "softmax"),
+        ("fused.precision", "tf32"),
+        ("fused.dtype", "float32"),
+        ("fused.config.BLOCK", "8192"),
+        ("fused.config.num_warps", "8"),
+        ("fused.bytes as implemented", "4.00 MB"),
+        ("fused.flops as implemented", "8.00 MFLOP"),
+        ("fused.intensity as implemented", "2.00 FLOP/byte"),
+        ("fused.bytes", "67.1 MB"),
+        ("fused.intensity", "0.625 FLOP/byte"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["host", None])
+def test_a_row_that_never_ran_is_cited_like_any_other(said, citation, expected, mode):
+    assert said(citation, deep(), mode=mode) == expected
+
+
+def test_an_incorrect_row_gives_its_errors(said):
+    document = edited()
+    fused = document["runs"][RUN]["cases"]["softmax.wide"]["variants"]["fused"]
+    fused["status"] = "incorrect"
+    fused["correctness"] = {
+        "checked": "torch",
+        "passed": False,
+        "max_abs_error": 0.25,
+        "max_rel_error": 0.5,
+        "mismatched": 12345,
+    }
+    assert said("fused.error", document) == "0.250"
+    assert said("fused.relative error", document) == "0.500"
+    assert said("fused.mismatched", document) == "12 345"
+
+
+def test_rates_may_be_those_of_the_work_as_implemented(said):
+    document = edited()
+    chunked = document["runs"][RUN]["cases"]["softmax.wide"]["variants"]["chunked"]
+    chunked["work"] = {"bytes": {"value": 2 * 67_108_864, "unit": "byte"}}
+    ratio_ = number(said("chunked.bandwidth as implemented", document)) / number(
+        said("chunked.bandwidth", document)
+    )
+    assert ratio_ == pytest.approx(2, rel=2e-3)
+
+
+LEAVE_OUT = "leave out 'as implemented' for the compulsory work of the case"
+
+
+@pytest.mark.parametrize(
+    ("citation", "message", "hint"),
+    [
+        ("chunked.registers", "the record holds no registers of 'chunked'", "its time, band, min"),
+        ("chunked.warps", "the record holds no warps of 'chunked'", "checked, status, config"),
+        ("chunked.required", "the record holds no required of 'chunked'", "expression, backend"),
+        ("chunked.relative error", None, None),
+        (
+            "chunked.bytes as implemented",
+            f"'chunked' counts no work of its own; {LEAVE_OUT}",
+            "its time",
+        ),
+        (
+            "chunked.config.chnk",
+            "the configuration of 'chunked' has no 'chnk'; did you mean 'chunk'?",
+            "config",
+        ),
+        ("fused.time", "'fused' was not timed: unsupported", "{{ fused.reason }}: the record has"),
+    ],
+)
+def test_an_error_tells_which_facts_the_row_has(refused, said, citation, message, hint):
+    if message is None:
+        assert said(citation) == "4.00×10⁻⁷"
+        return
+    rule, told, told_hint = refused(citation)
+    assert (rule, told) == ("unknown-citation", message)
+    assert hint in told_hint
+
+
+def test_what_is_listed_as_known_can_be_cited(said, refused):
+    document = deep()
+    _, _, hint = refused("fused.time", document)
+    known = hint.rpartition("the record has its ")[2].split(", ")
+    assert {"status", "required", "spills", "warps", "shared limit", "config"} <= set(known)
+    assert "time" not in known
+    for field in known:
+        assert said(f"fused.{field}", document)
+
+
 # Comparisons.
 
 
@@ -322,6 +459,108 @@ def test_a_claim_of_order_brings_both_figures(said):
         "chunked has its bandwidth above that of eager, "
         f"{said('chunked.bandwidth')} beside {said('eager.bandwidth')}"
     )
+
+
+def test_a_claim_over_the_cases_of_one_mode_has_mean_worst_and_best(said):
+    text = said("claim chunked faster than eager @ all cases")
+    shape = r"chunked is faster than eager in all 2 measured cases, in geometric mean "
+    assert re.fullmatch(shape + r"([0-9.]+) ×, from ([0-9.]+) × to ([0-9.]+) ×", text)
+    assert number(text.partition("mean ")[2]) == pytest.approx(
+        math.sqrt(ratio("chunked", "eager", "small") * ratio("chunked", "eager", "wide")), rel=4e-3
+    )
+
+
+def mixed():
+    """A record in which `chunked` wins on one case only."""
+    document = edited()
+    small = document["runs"][RUN]["cases"]["softmax.small"]["variants"]
+    for timing in small["chunked"]["timings"].values():
+        timing["samples"] = {k: [2 * v for v in vs] for k, vs in timing["samples"].items()}
+    return document
+
+
+def test_a_versus_over_all_cases_tells_every_verdict(said):
+    text = said("chunked vs eager @ all cases", mixed())
+    shape = r"chunked beside eager: faster on 1, slower on 1 of 2 cases; geometric mean [0-9.]+ ×, "
+    assert re.fullmatch(shape + r"from [0-9.]+ × to [0-9.]+ ×", text)
+    assert said("unrolled vs eager @ all cases").startswith(
+        "unrolled beside eager: the same on 2 of"
+    )
+    unclear = said("borderline vs eager @ all cases")
+    assert unclear.startswith("borderline beside eager: we cannot tell on 2 of 2 cases; geometric")
+
+
+def test_a_versus_over_all_cases_in_several_modes_is_ambiguous(refused):
+    rule, _, hint = refused("chunked vs eager @ all cases", mode=None)
+    assert (rule, hint) == ("ambiguous-citation", "choose one: @ host; @ host_hot")
+
+
+ABOVE = ["throughput", "bandwidth", "fraction of copy", "fraction of ceiling", "fraction"]
+
+
+@pytest.mark.parametrize("field", ABOVE)
+def test_rates_can_be_claimed_over_one_or_all_measurements(said, field):
+    one_ = said(f"claim chunked {field} above eager")
+    assert " beside " in one_
+    text = said(f"claim chunked {field} above eager @ all cases")
+    assert text.endswith(" that of eager in all 2 measured cases and modes")
+    every = said(f"claim chunked {field} above eager", case=None, mode=None)
+    assert every.endswith(" in all 4 measured cases and modes")
+
+
+@pytest.mark.parametrize("field", ["min", "max"])
+def test_extremes_can_be_claimed(said, field):
+    assert f"has its {field} below that of eager" in said(f"claim chunked {field} below eager")
+
+
+FACTS = [
+    ("registers", "registers", 40),
+    ("spills", "spills", {"value": 0, "unit": "byte"}),
+    ("stack", "stack", {"value": 0, "unit": "byte"}),
+    ("shared memory", "shared", {"value": 1024, "unit": "byte"}),
+    ("shared limit", "shared_limit", {"value": 2048, "unit": "byte"}),
+    ("warps", "warps", 4),
+]
+
+
+@pytest.mark.parametrize(("field", "key", "value"), FACTS)
+@pytest.mark.parametrize("facets", ["", " @ all cases", " @ small, wide"])
+def test_facts_of_rows_that_never_ran_can_be_claimed_whatever_the_mode(
+    said, field, key, value, facets
+):
+    document = deep()
+    for case in document["runs"][RUN]["cases"].values():
+        case["variants"]["chunked"]["resources"] = {key: value}
+    text = said(f"claim chunked {field} below fused{facets}", document, mode=None)
+    assert text.startswith(
+        f"chunked has its {field} below that of fused".replace("shared memory", "shared")
+    )
+    assert ("in all 2 measured cases" in text) is bool(facets)
+    opposite = said(f"claim fused {field} above chunked{facets}", document, mode=None)
+    assert "above that of chunked" in opposite
+
+
+@pytest.mark.parametrize("field", ["error", "relative error", "bytes as implemented", "metric.ulp"])
+def test_other_facts_can_be_claimed_too(said, field):
+    document = deep()
+    for case in document["runs"][RUN]["cases"].values():
+        for name, scale in (("chunked", 1), ("compiled", 3)):
+            variant = case["variants"][name]
+            variant["correctness"] |= {"max_abs_error": scale * 1e-7, "max_rel_error": scale * 1e-6}
+            variant["work"] = {"bytes": {"value": scale * 100, "unit": "byte"}}
+            samples = {f"softmax.{n:02d}": [scale, scale] for n in range(1, 7)}
+            variant["metrics"] = {"ulp": {"unit": "1", "samples": samples}}
+    text = said(f"claim chunked {field} below compiled", document)
+    assert text.startswith(f"chunked has its {field} below that of compiled, ")
+
+
+def test_times_are_claimed_by_verdict_and_not_by_order(refused):
+    rule, message, hint = refused("claim chunked time below eager")
+    assert (rule, message) == (
+        "unknown-citation",
+        "times are not claimed to be below or above others",
+    )
+    assert "faster than" in hint
 
 
 def test_what_a_comparison_rests_on_is_kept_with_it(tell):
@@ -519,6 +758,100 @@ def test_what_was_edited_since_does_not_change_what_is_shown(tell, tmp_path):
     before = listing(tell("{{ code chunked.py }}"))
     worlds.lay(tmp_path, {"kernels/softmax/chunked.py": b"edited = True\n"})
     assert listing(tell("{{ code chunked.py }}")) == before
+
+
+# Several artifacts, runs, cases and modes.
+
+SECOND, SECOND_RUN = "89" * 20, "20261201T0900Z-h200"
+
+
+def add(document, commit, run, **options):
+    """One more run of the same subject: into the document, or as the document of a commit."""
+    options = {"variants": worlds.VARIANTS, "blocks": 6, "samples": 2} | options
+    other, _ = minimal_artifact(commit=commit, run=run, **options)
+    if commit == COMMIT:
+        document["runs"] |= other["runs"]
+    return other
+
+
+@pytest.fixture
+def tell_of_two(tmp_path):
+    """Resolve a citation in a project of two artifacts and three runs; its problem or words."""
+
+    def told(citation, **front):
+        document = edited()
+        add(document, COMMIT, "20261130T2000Z-epyc")
+        front = {**DEFAULTS, **front}
+        lines = "\n".join(f'{key} = "{value}"' for key, value in front.items() if value)
+        story = STORY.format(front=lines, text=f"{{{{ {citation} }}}}")
+        world = {**BASE, worlds.STORY: story.encode(), ARTIFACT: json.dumps(document).encode()}
+        root = worlds.lay(tmp_path, world)
+        other = add(document, SECOND, SECOND_RUN, cases=("wide", "tall"), kind="cuda")
+        _, objects = minimal_artifact(kind="cuda")
+        write_results(root / "results", other, objects)
+        found = resolve.resolve(load.load(config.find(root)))["softmax"]
+        # That blocks would not know their run is told at the first line, whatever is cited.
+        problems = [(p.rule, p.message, p.hint) for p in found.problems if p.line > 1]
+        words = [plain(each.words) for each in found.resolved.values()]
+        return problems, words
+
+    return told
+
+
+def test_runs_of_several_artifacts_are_told_apart_by_the_fewest_facets(tell_of_two):
+    ((rule, message, hint),), _ = tell_of_two("chunked.time", mode=None)
+    assert (rule, message) == ("ambiguous-citation", "6 measurements are 'chunked'")
+    assert hint.removeprefix("choose one: ").split("; ") == [
+        f"@ do_bench, {SECOND_RUN}",
+        f"@ graph, {SECOND_RUN}",
+        f"@ host, {RUN}",
+        "@ host, 20261130T2000Z-epyc",
+        f"@ host_hot, {RUN}",
+        "@ host_hot, 20261130T2000Z-epyc",
+    ]
+
+
+def test_blocks_of_several_runs_ask_for_one_in_the_front_matter(tell):
+    document = edited()
+    add(document, COMMIT, "20261130T2000Z-epyc")
+    (problem,) = tell("{{ result }}", document).problems
+    assert (problem.rule, problem.line) == ("ambiguous-citation", 8)
+    assert problem.message == "several runs hold this subject, and blocks tell of one"
+    assert f'run = "{RUN}", results = "{COMMIT}"' in problem.hint
+    assert tell("{{ result }}", document, run=RUN).problems == ()
+
+
+def test_a_run_is_chosen_by_facet_or_by_the_front_matter(tell_of_two):
+    problems, _ = tell_of_two("chunked.time")
+    assert problems[0][2] == f"choose one: @ {RUN}; @ 20261130T2000Z-epyc"
+    by_facet, by_front = tell_of_two(f"chunked.time @ {RUN}"), tell_of_two("chunked.time", run=RUN)
+    assert by_facet[1] == by_front[1] != []
+
+
+def test_an_artifact_is_chosen_by_the_beginning_of_its_commit(tell_of_two):
+    _, words = tell_of_two(f"chunked.time @ {SECOND[:7]}, graph")
+    assert words
+    assert tell_of_two("chunked.time @ graph", results=SECOND[:9])[1] == words
+
+
+def test_what_is_measured_elsewhere_says_where(tell_of_two):
+    ((rule, message, hint),), _ = tell_of_two("chunked.time @ tall", run=RUN, mode="host")
+    assert rule == "unknown-citation"
+    assert message == (
+        f"nothing is measured of 'chunked' with @ tall and the front matter's run {RUN[:16]}, mode host"
+    )
+    for facets in hint.removeprefix("it is measured ").split("; "):
+        _, words = tell_of_two(f"chunked.time {facets}", run=RUN, mode="host")
+        assert words, facets
+
+
+@pytest.mark.parametrize("front", [{"mode": None}, {"case": None, "mode": None}, {}])
+def test_every_candidate_that_is_listed_chooses_one(tell_of_two, front):
+    problems, _ = tell_of_two("chunked.time", **front)
+    hint = problems[0][2].removeprefix("choose one: ").partition("; and ")[0]
+    for facets in hint.split("; "):
+        again, words = tell_of_two(f"chunked.time {facets}", **front)
+        assert len(words) == 1, (facets, again)
 
 
 # The scene of blocks.

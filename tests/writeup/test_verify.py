@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.worlds import COMMIT, RUN, minimal_artifact
-from writeup import addresses, derive, rederive, result, selection
+from writeup import addresses, derive, rederive, result, selection, stats
 from writeup.errors import WriteupError
 from writeup.evidence import Evidence
 from writeup.finish import citations, finish
@@ -80,6 +80,7 @@ def every_form(artifact, copy):
     for variant in ("chunked", "chunked-small", "twin-a"):
         beside = (row(artifact, variant), eager)
         yield from (derive.speedup(*beside), derive.speedup_band(*beside), derive.verdict(*beside))
+    yield from (derive.tally(pairs, word) for word in stats.Verdict)
     yield from (derive.geomean(pairs, which) for which in ("mean", "best", "worst"))
     yield derive.of_copy(chunked, twin_copy)
     yield derive.of_ceiling(chunked, memory)

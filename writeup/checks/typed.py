@@ -86,7 +86,9 @@ def _facts(artifact: Artifact) -> Iterator[tuple[str, str, bool]]:
         for case in run.cases.values():
             yield from _strings(case.pointer + "/inputs", case.raw.get("inputs", {}), named=False)
             for variant in case.variants.values():
-                shown = {key: variant.raw.get(key, {}) for key in ("expression", "config")}
+                shown = {
+                    key: variant.raw.get(key, {}) for key in ("expression", "precision", "config")
+                }
                 yield from _strings(variant.pointer, shown, named=False)
 
 
