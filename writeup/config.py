@@ -96,16 +96,23 @@ def _table(path: Path) -> Mapping[str, Any] | None:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Problems([Problem(path.name, 0, 0, "bad-config", f"not TOML: {error}")]) from error
+        hint = "the place is in the message; strings stand in quotes, tables in brackets"
+        found = Problem(path.name, 0, 0, "bad-config", f"not TOML: {error}", hint)
+        raise Problems([found]) from error
     if path.name == "writeup.toml":
         return document
     tool = document.get("tool", {})
     return tool.get("writeup") if isinstance(tool, Mapping) else None
 
 
+def _no_table(name: str) -> Problem:
+    hint = 'begin it with a line [tool.writeup], then title = "…"'
+    return Problem(name, 0, 0, "bad-config", "[tool.writeup] is not a table", hint)
+
+
 def _config(root: Path, name: str, table: Mapping[str, Any], text: str) -> Config:
     if not isinstance(table, Mapping):
-        raise Problems([Problem(name, 0, 0, "bad-config", "[tool.writeup] is not a table")])
+        raise Problems([_no_table(name)])
     reader = _Reader(name, table, text)
     values = reader.read()
     if reader.problems:
@@ -152,7 +159,8 @@ class _Reader:
                 try:
                     values[key] = read(self.table[key])
                 except _Wrong as error:
-                    self.wrong(key, f"{key} must be {error}", error.hint)
+                    hint = error.hint or "README.md shows a configuration; or leave the key out"
+                    self.wrong(key, f"{key} must be {error}", hint)
         return values
 
     def wrong(self, key: str, message: str, hint: str = "") -> None:
