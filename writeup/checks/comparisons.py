@@ -9,7 +9,7 @@ from writeup import comparable, derive, sentences
 from writeup.checks.words import says_nothing
 from writeup.document import Placed
 from writeup.errors import Problem
-from writeup.language import Block, BlockName, Claim, Ratio, Relation, Versus
+from writeup.language import Block, BlockName, Claim, Field, Ratio, Relation, Versus
 from writeup.result import Case, Variant
 from writeup.sentences import Comparison
 from writeup.sources import Sources
@@ -130,12 +130,33 @@ _SAID = {
 }
 
 
+# What a time says in other words: more of it is a win, or less of it is.
+_OF_TIMES = {
+    Field.THROUGHPUT: Relation.ABOVE,
+    Field.BANDWIDTH: Relation.ABOVE,
+    Field.FRACTION: Relation.ABOVE,
+    Field.MIN: Relation.BELOW,
+    Field.MAX: Relation.BELOW,
+}
+
+
+def _claimed(claim: Claim) -> Verdict | None:
+    """The verdict on times that a claim comes to; None where it is about something else."""
+    winning = _OF_TIMES.get(claim.measure.field)
+    if claim.relation in _CLAIMED:
+        return _CLAIMED[claim.relation]
+    if winning is None or claim.measure.implemented:
+        return None
+    return Verdict.FASTER if claim.relation is winning else Verdict.SLOWER
+
+
 def _refuted(claim: Claim, pair: Comparison) -> tuple[str, str] | None:
     """What the samples say against a claim on one pair, and a hint; None where they bear it out."""
     where = f"on {pair.row.case.id}"
-    if claim.relation in _CLAIMED:
+    claimed = _claimed(claim)
+    if claimed is not None and pair.formed:
         judged = derive.judgement(pair.row, pair.other)
-        if judged.verdict is _CLAIMED[claim.relation]:
+        if judged.verdict is claimed:
             return None
         ratio = derive.speedup(pair.row, pair.other).text
         band = derive.speedup_band(pair.row, pair.other).text

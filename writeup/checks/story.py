@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from writeup import derive, roofs, stats
+from writeup.checks.words import says_nothing
 from writeup.document import PARTS, Heading, Placed, four_parts
 from writeup.errors import Problem
 from writeup.language import Block, BlockName, Claim, Ratio, Versus
@@ -105,14 +106,15 @@ def _misplaced_parts(each: Told) -> Iterator[Problem]:
 
 
 def _empty_parts(each: Told) -> Iterator[Problem]:
-    """Parts of which a reader would see the heading alone."""
-    told_at = {run.line for run in each.story.runs} | {p.line for p in each.story.citations}
-    told_at -= {heading.line for heading in each.story.headings}
+    """Parts of which a reader would see the heading alone, or words that say nothing."""
     ends = [h.line for h in each.story.headings if h.level <= 2]
     ends.append(each.story.text.count("\n") + 2)
+    headings = {heading.line for heading in each.story.headings}
     for part in four_parts(each.story):
-        end = min(line for line in ends if line > part.line)
-        if not any(part.line < line < end for line in told_at):
+        lines = range(part.line + 1, min(line for line in ends if line > part.line))
+        cited = any(placed.line in lines for placed in each.story.citations)
+        typed = [r.text for r in each.story.runs if r.line in lines and r.line not in headings]
+        if not cited and says_nothing(" ".join(typed)):
             message = f"the part '{part.text}' is empty"
             hint = f"tell it, or let {{{{ {part.text.casefold()} }}}} on a line of its own do so"
             yield each.problem(part.line, part.column, "story-order", message, hint)
@@ -244,7 +246,7 @@ def _missing(scene: Scene) -> Iterator[tuple[str, str]]:
     if not scene.case.shape:
         hint = f"give '{scene.case.id}' its shape in experiment.py, and measure again"
         yield "a shape", hint
-    if not scene.run.device.strip():
+    if says_nothing(scene.run.device):
         yield "the name of the device", "measure again where the device gives its name"
 
 
