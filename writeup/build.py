@@ -64,16 +64,13 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
     """
     sources = load.load(project)
     told = resolve.resolve(sources) if readable(sources) else {}
-    problems = check.weighed(
-        [
-            *sources.problems,
-            *(problem for each in told.values() for problem in each.problems),
-            *check.check(sources, told, ask_history=ask_history),
-        ],
-        project,
-    )
-    problems = whereabouts.located(problems, sources)
-    stop(problems, project, unreadable=not readable(sources))
+    found = [
+        *sources.problems,
+        *(problem for each in told.values() for problem in each.problems),
+        *check.check(sources, told, ask_history=ask_history),
+    ]
+    found = list(whereabouts.located(found, sources))
+    stop(check.weighed(found, project), project, unreadable=not readable(sources))
     composed = compose.compose(sources, told)
     theme = project.root / project.theme if project.theme else None
     rendered = render.render(composed.site, addresses.href, theme=theme)
@@ -84,16 +81,13 @@ def build(project: Config, *, ask_history: bool = False) -> Site:
         registry=rendered.evidence,
         placed=composed.places,
     )
-    problems = check.weighed(
-        [
-            *problems,
-            *_untold(finished.problems, problems),
-            *links.broken_links(finished.pages, composed.links, project.base_url),
-        ],
-        project,
-    )
+    found += _untold(finished.problems, check.weighed(found, project))
+    found += links.broken_links(finished.pages, composed.links, project.base_url)
+    found += check.idle_ignores(found, project, ask_history=ask_history)
+    problems = check.weighed(found, project)
     stop(problems, project, unreadable=False)
-    return Site(_files(sources, finished), problems, _summary(sources, told, finished))
+    summary = _summary(sources, told, finished, check.silenced(found, project))
+    return Site(_files(sources, finished), problems, summary)
 
 
 def publish(site: Site, project: Config, out: Path | None = None) -> Path:
@@ -178,7 +172,12 @@ def _target(evidence: Evidence) -> str | None:
     return f"{page}#{fragment}" if fragment else page
 
 
-def _summary(sources: Sources, told: Mapping[str, Told], finished: finish.Finished) -> str:
+def _summary(
+    sources: Sources,
+    told: Mapping[str, Told],
+    finished: finish.Finished,
+    silenced: Mapping[config.Ignore, int],
+) -> str:
     """What was checked, and what was not."""
     recorded = sum(each.setting is not None for each in told.values())
     blank = sum(each.blank for each in told.values())
@@ -190,6 +189,12 @@ def _summary(sources: Sources, told: Mapping[str, Told], finished: finish.Finish
         f"{_plural(len(sources.artifacts), 'artifact')} with {_plural(runs, 'run')}",
         f"{_plural(len(finished.pages), 'file')}",
         f"{_plural(len(finished.occurrences), 'number')} traced",
+        *(
+            f"{_plural(count, 'problem')} of {ignore.rule} ignored at {ignore.path} "
+            f"({ignore.reason})"
+            for ignore, count in silenced.items()
+            if count
+        ),
     ]
     return ", ".join(parts)
 

@@ -28,6 +28,14 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _BLANKS = "\t\n\xa0\u202f"
 _LANGUAGE = "language"
 _FORMATS = ("text", "github", "json")
+_FORMATS_TOLD = """\b
+--format json prints a list, sorted by place, of objects with
+  path, line, column, end   where: path from the project's root, places from one,
+                            zero unknown; end is the column behind the fault
+  severity                  "error" or "warning"
+  rule, message, hint       `writeup explain RULE` tells more
+--format github prints workflow commands, which annotate a pull request.
+"""
 
 
 def _format_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -103,13 +111,13 @@ def build(
         click.echo(f"{site.summary} -> {_shown(target)}", err=True)
 
 
-@main.command(context_settings=_SETTINGS)
+@main.command(context_settings=_SETTINGS, epilog=_FORMATS_TOLD)
 @_root_option
 @_format_option
 @click.option("-q", "--quiet", is_flag=True, help="Print problems only.")
 @_failing_clearly
 def check(root: Path, form: str, quiet: bool) -> None:
-    """Do all that `build` does, except publish."""
+    """Do all that `build` does, except publish, and ask the history for measured sources."""
     from writeup import build as building
 
     site = building.build(building.configuration(root), ask_history=True)
@@ -316,18 +324,25 @@ def _caret(problem: Problem) -> Iterable[str]:
 
 
 def _github(problems: Iterable[Problem]) -> Iterable[str]:
+    """Workflow commands, which a run of GitHub Actions shows beside the lines they name."""
     for problem in problems:
-        place = f"file={_escaped(problem.path)}"
-        if problem.line:
-            place += f",line={problem.line}"
-        if problem.column:
-            place += f",col={problem.column}"
+        places = {"file": problem.path, "line": problem.line, "col": problem.column}
+        named = {**places, "title": problem.rule}
+        properties = ",".join(
+            f"{key}={_property(str(value))}" for key, value in named.items() if value
+        )
         message = f"{problem.message}. {problem.hint}" if problem.hint else problem.message
-        yield f"::{problem.severity} {place},title={problem.rule}::{_escaped(message)}"
+        yield f"::{problem.severity} {properties}::{_data(message)}"
 
 
-def _escaped(text: str) -> str:
+def _data(text: str) -> str:
+    """The text of a workflow command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """A value before the text, where colons and commas separate."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _count(problems: Sequence[Problem]) -> str:

@@ -11,17 +11,37 @@ from pathlib import Path
 from typing import Any
 
 from writeup.errors import Problem, Problems, Severity
+from writeup.explain import ORDER
 
 FILES = ("writeup.toml", "pyproject.toml")
+
+CLOSED = frozenset(
+    {
+        "bad-artifact",
+        "bad-config",
+        "bad-story",
+        "unknown-citation",
+        "ambiguous-citation",
+        "typed-number",
+        "incomparable",
+        "unresolved-claim",
+    }
+)
+"""Rules that are neither ignored nor lowered. Past the first five there is nothing to render;
+past the others the pages would say what nobody measured, under a method that denies it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ignore:
-    """A rule that is silenced at a path (a glob, from the root), and why."""
+    """A rule that is silenced at a path (a glob, from the root), and why.
+
+    line is where it stands in the configuration, 0 where that is unknown.
+    """
 
     rule: str
     path: str
     reason: str
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +96,23 @@ def _table(path: Path) -> Mapping[str, Any] | None:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Problems([Problem(path.name, 0, 0, "bad-config", f"not TOML: {error}")]) from error
+        hint = "the place is in the message; strings stand in quotes, tables in brackets"
+        found = Problem(path.name, 0, 0, "bad-config", f"not TOML: {error}", hint)
+        raise Problems([found]) from error
     if path.name == "writeup.toml":
         return document
     tool = document.get("tool", {})
     return tool.get("writeup") if isinstance(tool, Mapping) else None
 
 
+def _no_table(name: str) -> Problem:
+    hint = 'begin it with a line [tool.writeup], then title = "…"'
+    return Problem(name, 0, 0, "bad-config", "[tool.writeup] is not a table", hint)
+
+
 def _config(root: Path, name: str, table: Mapping[str, Any], text: str) -> Config:
     if not isinstance(table, Mapping):
-        raise Problems([Problem(name, 0, 0, "bad-config", "[tool.writeup] is not a table")])
+        raise Problems([_no_table(name)])
     reader = _Reader(name, table, text)
     values = reader.read()
     if reader.problems:
@@ -95,6 +122,10 @@ def _config(root: Path, name: str, table: Mapping[str, Any], text: str) -> Confi
 
 class _Wrong(Exception):  # never leaves this module
     """A value is not what it must be; the message completes `key must be`."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 @dataclass(slots=True)
@@ -128,12 +159,12 @@ class _Reader:
                 try:
                     values[key] = read(self.table[key])
                 except _Wrong as error:
-                    self.wrong(key, f"{key} must be {error}")
+                    hint = error.hint or "README.md shows a configuration; or leave the key out"
+                    self.wrong(key, f"{key} must be {error}", hint)
         return values
 
     def wrong(self, key: str, message: str, hint: str = "") -> None:
-        rows = enumerate(self.text.splitlines(), 1)
-        line = next((n for n, row in rows if re.match(rf"\s*\"?{re.escape(key)}\b", row)), 0)
+        line = self._line(key)
         self.problems.append(
             Problem(self.name, line, 1 if line else 0, "bad-config", message, hint)
         )
@@ -168,9 +199,11 @@ class _Reader:
         return dict(value)
 
     def _severities(self, value: Any) -> dict[str, Severity]:
-        known = tuple(Severity)
+        wanted, known = "a table of rule = 'error' or 'warning'", tuple(Severity)
         if not isinstance(value, Mapping) or any(w not in known for w in value.values()):
-            raise _Wrong("a table of rule = 'error' or 'warning'")
+            raise _Wrong(wanted)
+        for rule, weight in value.items():
+            self._rule(rule, wanted, lowered=weight != Severity.ERROR)
         return {rule: Severity(weight) for rule, weight in value.items()}
 
     def _ignores(self, value: Any) -> tuple[Ignore, ...]:
@@ -180,5 +213,32 @@ class _Reader:
         for row in value:
             whole = isinstance(row, Mapping) and set(row) == {"rule", "path", "reason"}
             if not whole or not all(isinstance(v, str) and v.strip() for v in row.values()):
-                raise _Wrong(wanted)
-        return tuple(Ignore(row["rule"], row["path"], row["reason"]) for row in value)
+                raise _Wrong(wanted, 'each says which rule, at which path, and why: reason = "…"')
+            self._rule(row["rule"], wanted, lowered=True)
+        lines = self._tables("ignore", len(value))
+        return tuple(
+            Ignore(row["rule"], row["path"], row["reason"], line)
+            for row, line in zip(value, lines, strict=True)
+        )
+
+    def _rule(self, rule: str, wanted: str, *, lowered: bool) -> None:
+        """Raises _Wrong for what is no rule, and for one that always holds and would be lowered."""
+        if rule not in ORDER:
+            near = difflib.get_close_matches(rule, ORDER, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "`writeup explain` lists the rules"
+            raise _Wrong(f"{wanted}; there is no rule {rule!r}", hint)
+        if lowered and rule in CLOSED:
+            hint = f"a page that breaks it would not be true: `writeup explain {rule}`"
+            raise _Wrong(f"{wanted}; the rule {rule!r} always holds", hint)
+
+    def _tables(self, key: str, count: int) -> list[int]:
+        """The lines of `count` tables of an array; the key's own where it is written inline."""
+        header = re.compile(rf"\s*\[\[\s*(?:[\w\".]+\.)?{key}\s*\]\]")
+        lines = [n for n, row in enumerate(self.text.splitlines(), 1) if header.match(row)]
+        return lines if len(lines) == count else [self._line(key)] * count
+
+    def _line(self, key: str) -> int:
+        """The line on which a key or its table begins; 0 where it is not found."""
+        begins = re.compile(rf"\s*(?:\[+\s*(?:[\w\".]+\.)?)?\"?{re.escape(key)}(?![\w-])")
+        rows = enumerate(self.text.splitlines(), 1)
+        return next((n for n, row in rows if begins.match(row)), 0)

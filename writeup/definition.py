@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
+from writeup.language import nearest
+
 
 def extent(text: str, symbol: str) -> tuple[int, int]:
     """First and last line of a definition, decorators included.
@@ -18,10 +20,14 @@ def extent(text: str, symbol: str) -> tuple[int, int]:
         raise LookupError("is not Python that we can read") from None
     found: list[ast.stmt] = []
     for name in symbol.split("."):
-        found = [node for node in body if _defines(node, name)]
+        found = [node for node in body if name in _defined(node)]
+        if not found:
+            known = [each for node in body for each in _defined(node)]
+            near = nearest(name, known) or f"it defines {', '.join(sorted(known)) or 'nothing'}"
+            raise LookupError(f"defines '{symbol}' nowhere; {near}")
         body = [child for node in found for child in getattr(node, "body", [])]
-    if len(found) != 1:
-        raise LookupError(f"defines '{symbol}' {'nowhere' if not found else 'more than once'}")
+    if len(found) > 1:
+        raise LookupError(f"defines '{symbol}' more than once; give each a name of its own")
     node = found[0]
     decorators = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
@@ -54,12 +60,13 @@ def _strings(text: str) -> tuple[tuple[list[str], int, int], ...]:
     )
 
 
-def _defines(node: ast.stmt, name: str) -> bool:
+def _defined(node: ast.stmt) -> tuple[str, ...]:
+    """The name that a statement defines, if any."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return node.name == name
+            return (node.name,)
         case ast.Assign(targets=[ast.Name(id=assigned)]):
-            return assigned == name
+            return (assigned,)
         case ast.AnnAssign(target=ast.Name(id=assigned)):
-            return assigned == name
-    return False
+            return (assigned,)
+    return ()

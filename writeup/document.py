@@ -35,6 +35,12 @@ _MOST_PROBLEMS = 200
 _SCHEME = re.compile(r"([^/?#]*):")
 _SCHEMES = frozenset({"http", "https", "mailto"})
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]+")
+# The block with anything behind its name, as if it had facets.
+_TRIMMED = re.compile(r"\s*result\s*(?:[@,]|\s\S)")
+_FORMS = (
+    "citations are {{ a.time }}, {{ a.time @ case, mode }}, {{ a.speedup over b }}, {{ a vs b }}, "
+    "{{ claim a faster than b }}, {{ env.device }}"
+)
 # What no reader sees, or what turns what he sees around: controls, marks of direction, blanks
 # of no width, letters without a shape, and private use.
 _UNSEEN = re.compile(
@@ -252,7 +258,8 @@ def _tokens(places: Places, body: int, reader: _Reader) -> list[Token]:
     try:
         return markdown.tokens(places.text[body:])
     except RecursionError:
-        reader.problem(body, _BAD_STORY, "the Markdown is nested too deeply to be read")
+        message = "the Markdown is nested too deeply to be read"
+        reader.problem(body, _BAD_STORY, message, hint="take some quotes or lists apart")
         return []
 
 
@@ -399,7 +406,8 @@ class _Reader:
         first = self.places.place(body)[0] + (token.map[0] if token.map else 0)
         if token.nesting == 1 and token.level >= markdown.DEEPEST - 1:
             at = self.places.offset(first)
-            self.problem(at, _BAD_STORY, "quotes and lists are nested too deeply to be read")
+            message = "quotes and lists are nested too deeply to be read"
+            self.problem(at, _BAD_STORY, message, hint="take some of them apart")
         if token.type == "inline":
             offsets = token.meta.get("offsets")
             placed = self._lines(token.content, first) if offsets is None else offsets
@@ -495,7 +503,8 @@ class _Reader:
         placed = self._citation(token.content, at)
         if placed is not None and isinstance(placed.citation, Standing):
             message = "a generated block stands alone on its line"
-            self.problem(at, _BAD_CITATION, message, end=at + len(placed.text))
+            hint = "put it on a line of its own, between empty lines"
+            self.problem(at, _BAD_CITATION, message, hint=hint, end=at + len(placed.text))
         token.meta["placed"] = placed
         prose.put(placed)
 
@@ -505,11 +514,17 @@ class _Reader:
 
     def _citation(self, content: str, at: int) -> Placed | None:
         """The citation whose first brace is at `at`; None where it is no citation."""
+        if _TRIMMED.match(content):
+            message = "the result block cannot be trimmed: it tells every measured case and mode"
+            hint = "write {{ result }}, and say in prose for whom the exceptions matter"
+            self.problem(at, "hidden-loss", message, hint=hint, end=at + len(content) + 4)
+            return None
         try:
             citation = parse(content)
         except CitationError as error:
             start, end = at + 2 + error.at, at + 2 + error.end
-            self.problem(start, _BAD_CITATION, error.message, hint=error.hint, end=end)
+            hint = error.hint or _FORMS
+            self.problem(start, _BAD_CITATION, error.message, hint=hint, end=end)
             return None
         line, column = self.places.place(at)
         placed = Placed(citation, line, column, "{{" + content + "}}", self._section)

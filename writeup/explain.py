@@ -40,6 +40,8 @@ ORDER = (
     "not-concluded",
     "private-data",
     "bad-artifact",
+    "bad-story",
+    "bad-config",
     "broken-link",
 )
 

@@ -73,7 +73,8 @@ def read(places: Places) -> FrontMatter:
         return FrontMatter(problems=(places.problem(0, _RULE, "no front matter", hint=hint),))
     closing = next((n for n, line in enumerate(lines[1:], 2) if _is_fence(line)), None)
     if closing is None:
-        missing = places.problem(0, _RULE, "the front matter is not closed by a line '+++'")
+        message = "the front matter is not closed by a line '+++'"
+        missing = places.problem(0, _RULE, message, hint="put '+++' below the last key")
         return FrontMatter(body=len(places.text), problems=(missing,))
     start, end = places.offset(2), places.offset(closing)
     body = min(places.offset(closing) + len(lines[closing - 1]) + 1, len(places.text))
@@ -87,12 +88,16 @@ def read(places: Places) -> FrontMatter:
     return _checked(table, spelt, body, places)
 
 
+_TOML = 'a line of it is key = "value", each key once'
+
+
 def _not_toml(places: Places, message: str) -> Problem:
     place = _TOML_PLACE.search(message)
     message = f"the front matter is not TOML: {_TOML_PLACE.sub('', message)}"
     if place is None:
-        return places.problem(places.offset(2), _RULE, message)
-    return places.problem(places.offset(int(place[1]) + 1, int(place[2])), _RULE, message)
+        return places.problem(places.offset(2), _RULE, message, hint=_TOML)
+    at = places.offset(int(place[1]) + 1, int(place[2]))
+    return places.problem(at, _RULE, message, hint=_TOML)
 
 
 def _checked(

@@ -141,15 +141,25 @@ def _ask(root: Path, commit: str, blobs: Mapping[str, str]) -> Answer:
         )
     if known:
         return Answer(
-            Held.NO, None, missing, f"neither {short} nor any other commit holds what was measured"
+            Held.NO,
+            None,
+            missing,
+            f"neither {short} nor any other commit holds {_named(missing)} as measured",
+            "commit first, then measure; if it lies on a branch elsewhere, fetch that branch",
         )
     return Answer(
         Held.NO,
         None,
         missing,
-        f"{short} is not in this history, and no commit holds what was measured",
+        f"{short} is not in this history, and no commit holds {_named(missing)} as measured",
         "fetch the branch it is on, or measure a committed state",
     )
+
+
+def _named(paths: tuple[str, ...]) -> str:
+    """The first of some paths, and how many more there are."""
+    rest = len(paths) - 1
+    return f"{paths[0]} and {rest} more" if rest > 0 else "".join(paths)
 
 
 def _is_commit(root: Path, commit: str) -> bool:

@@ -148,11 +148,13 @@ def _faults(
             yield link, message, hint
     for reference in here.references:
         if reference.destination not in here.ids:
-            yield reference, f"no element here has the id '{reference.destination}'", ""
+            hint = "a template or theme names an id that the page does not have"
+            yield reference, f"no element here has the id '{reference.destination}'", hint
     for repeated, count in sorted(here.ids.items()):
         if count > 1:
             at = Link(repeated, max(0, source.find(f'"{repeated}"')), fetched=False)
-            yield at, f"the id '{repeated}' stands on the page more than once", ""
+            hint = "an id is of one element: give one of the two another name"
+            yield at, f"the id '{repeated}' stands on the page more than once", hint
 
 
 def _own(link: Link, page: str, base: str) -> Link:
@@ -173,7 +175,7 @@ def _judge(
     try:
         parts = urlsplit(link.destination)
     except ValueError:
-        return f"{shown} is not an address", ""
+        return f"{shown} is not an address", "look at its brackets and its port"
     if parts.scheme:
         return _judge_external(link, parts.scheme)
     path = unquote(parts.path)
@@ -206,7 +208,7 @@ def _judge_fragment(
     if fragment in ids:
         return "", ""
     near = get_close_matches(fragment, ids, n=1)
-    hint = f"did you mean '#{near[0]}'?" if near else ""
+    hint = f"did you mean '#{near[0]}'?" if near else "name an id of that page, or the page alone"
     return f"{shown} leads to no place on '{target}'", hint
 
 
@@ -214,7 +216,9 @@ def _nearest(page: str, target: str, pages: Mapping[str, bytes]) -> str:
     folder = posixpath.dirname(page) or "."
     index = posixpath.normpath(posixpath.join(target, "index.html"))
     near = [index] if index in pages else get_close_matches(target, pages, n=1)
-    return f"did you mean '{posixpath.relpath(near[0], folder)}'?" if near else ""
+    if not near:
+        return "links are relative to the finished page and name index.html"
+    return f"did you mean '{posixpath.relpath(near[0], folder)}'?"
 
 
 def _problem(page: str, source: str, link: Link, placed: Places, words: tuple[str, str]) -> Problem:

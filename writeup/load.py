@@ -32,16 +32,20 @@ class _Reader:
     def read(self, path: Path, rule: str) -> bytes | None:
         name = self.name(path)
         if not path.resolve().is_relative_to(self.root):
-            self.problems.append(Problem(name, 0, 0, rule, "the file lies outside the project"))
+            hint = "copy it into the project; links that lead out of it are not followed"
+            message = "the file lies outside the project"
+            self.problems.append(Problem(name, 0, 0, rule, message, hint))
             return None
         if not path.is_file():
-            self.problems.append(Problem(name, 0, 0, rule, "this is no regular file"))
+            hint = "a story and a record are files: move away what has their name"
+            self.problems.append(Problem(name, 0, 0, rule, "this is no regular file", hint))
             return None
         try:
             content = path.read_bytes()
         except OSError as error:
             message = f"cannot be read: {error.strerror or 'unreadable'}"
-            self.problems.append(Problem(name, 0, 0, rule, message))
+            hint = "look at its permissions"
+            self.problems.append(Problem(name, 0, 0, rule, message, hint))
             return None
         self.inputs[name] = hashlib.sha256(content).hexdigest()
         return content
@@ -83,7 +87,8 @@ def _stories(reader: _Reader, config: Config) -> dict[str, Story]:
             subject, name = path.parent.name, reader.name(path)
             if subject in stories:
                 message = f"'{subject}' is told by {stories[subject].path} already"
-                reader.problems.append(Problem(name, 0, 0, "bad-story", message))
+                hint = "a subject has one story: give one of the folders another name"
+                reader.problems.append(Problem(name, 0, 0, "bad-story", message, hint))
                 continue
             text = _text(reader, name, content)
             if text is not None:
@@ -115,7 +120,9 @@ def _text(reader: _Reader, name: str, content: bytes) -> str | None:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        reader.problems.append(Problem(name, line, 0, "bad-story", "not UTF-8"))
+        reader.problems.append(
+            Problem(name, line, 0, "bad-story", "not UTF-8", "save it in that encoding")
+        )
         return None
 
 
@@ -148,6 +155,10 @@ def _objects(reader: _Reader, folder: Path) -> tuple[dict[str, bytes], set[str]]
         content = reader.read(path, "bad-artifact")
         if content is None:
             continue
+        # A checkout may have turned line ends around: what was measured is what the id says.
+        unturned = content.replace(b"\r\n", b"\n")
+        if result.blob_id(unturned) == path.name:
+            content = unturned
         found[path.name] = content
         if result.blob_id(content) != path.name:
             faulty.add(path.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from writeup import derive, exhibits, sentences, views
+from writeup import comparable, derive, exhibits, sentences, views
 from writeup.evidence import Evidence
 from writeup.result import Artifact, Case, Run
 from writeup.selection import Row
@@ -71,7 +71,7 @@ def _pair(
     if len(rows) < len(names):
         return None
     pair = Comparison(rows[0], rows[1])
-    return None if sentences.differences(pair) else pair
+    return None if comparable.differences(pair) else pair
 
 
 def told(each: Foreseen) -> views.Words:

@@ -10,7 +10,16 @@ import html
 import re
 from enum import StrEnum
 
-from writeup import addresses, answers, derive, exhibits, predictions, sentences, views
+from writeup import (
+    addresses,
+    answers,
+    comparable,
+    derive,
+    exhibits,
+    predictions,
+    sentences,
+    views,
+)
 from writeup.errors import WriteupError
 from writeup.evidence import Evidence
 from writeup.pasted import Found, Predicted, Roof
@@ -81,7 +90,7 @@ def _baseline(row: Row) -> Row | None:
 
 def _beside(row: Row, other: Row, *, asked: bool) -> tuple[views.Piece, ...]:
     """The verdict beside another variant, named, and on how much of the record it holds."""
-    apart = sentences.differences(Comparison(row, other))
+    apart = comparable.differences(Comparison(row, other))
     if apart and asked:
         names = f"'{row.variant.id}' and '{other.variant.id}'"
         raise WriteupError(f"{names} cannot be compared: {'; '.join(apart)}")

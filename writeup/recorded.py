@@ -144,6 +144,9 @@ def _lacking(played: Scene) -> str:
     above = roofs.over(played.run, played.case, played.mode)
     if above.memory is None or above.compute is None:
         return "the run measured no ceilings for this case and mode"
+    held = roofs.holding(played.run, played.case, played.mode)
+    if held is not None and above.memory.level == "dram":
+        return "these data stay in a cache of which the run measured no ceiling"
     if not {"flops", "bytes"} <= played.case.work.keys():
         return "the work of this case was not counted"
     return ""

@@ -339,7 +339,7 @@ class _Telling:
                     row = one(timed, "case and mode", _OF_TIMING, "cases and modes")
                     return Resolved(placed, answers.of_ceilings(row, citation.path), (row,))
         except LookupError as error:
-            raise Miss(UNKNOWN, str(error.args[0])) from None
+            raise _lacking(str(error.args[0])) from None
 
     def _predicted(self, placed: Placed, citation: Predicted) -> Resolved:
         """A prediction by its variants and the facets, or what became of it."""
@@ -406,7 +406,7 @@ class _Telling:
             try:
                 first, last = definition.extent(text, symbol)
             except LookupError as error:
-                raise Miss(UNKNOWN, f"{path}: {error.args[0]}") from None
+                raise _lacking(f"{path}: {error.args[0]}") from None
         shown = "\n".join(lines[first - 1 : last])
         return Listing(
             derive.listing(blob, first, last, shown),
@@ -422,6 +422,12 @@ class _Telling:
         lines = self.story.text.split("\n")
         source = lines[line - 1] if 0 < line <= len(lines) else ""
         return Problem(self.story.path, line, column, rule, message, hint, source, end)
+
+
+def _lacking(said: str) -> Miss:
+    """What could not be looked up, with what is said behind its semicolon as a hint."""
+    message, _, hint = said.partition("; ")
+    return Miss(UNKNOWN, message, hint or "cite what the record holds, or measure it")
 
 
 def _first(citation: Citation) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import PurePosixPath
@@ -24,7 +24,7 @@ import jsonschema
 import jsonschema_rs
 
 from writeup import evidence, resources, stats
-from writeup.errors import Problem
+from writeup.errors import Problem, Problems
 from writeup.integrity import WORK_OF, references
 from writeup.quantity import Quantity, to_base
 from writeup.strict import Finding, Json, Place, at, decode, hygiene, pointer, raise_all
@@ -267,12 +267,24 @@ def parse(content: bytes, path: str, schema: Validator | None = None) -> Artifac
     numbers and strings, version, schema, references. The texts of sources are another
     matter: `check_objects`.
     """
+    try:
+        document = _document(content, path, schema or validator())
+    except Problems as error:
+        raise Problems(replace(p, hint=p.hint or _RESTORE) for p in error.problems) from None
+    return _artifact(document, path, hashlib.sha256(content).hexdigest())
+
+
+_RESTORE = "a record is never edited: restore the file from the history, or measure again"
+
+
+def _document(content: bytes, path: str, schema: Validator) -> dict[str, Json]:
+    document: dict[str, Json]
     text, document = decode(content, path, RULE)
     raise_all(hygiene(document), path, text, RULE)
     raise_all(_version(document), path, text, RULE)
-    raise_all((schema or validator()).findings(document), path, text, RULE)
+    raise_all(schema.findings(document), path, text, RULE)
     raise_all(chain(_file_name(document, path), references(document)), path, text, RULE)
-    return _artifact(document, path, hashlib.sha256(content).hexdigest())
+    return document
 
 
 def _version(document: Mapping[str, Json]) -> Iterator[Finding]:
@@ -280,13 +292,15 @@ def _version(document: Mapping[str, Json]) -> Iterator[Finding]:
     version = document.get("schema", SCHEMA_VERSION)
     if type(version) is int and version != SCHEMA_VERSION:
         message = f"version {version} of the schema is unknown; this program reads {SCHEMA_VERSION}"
-        yield Finding(("schema",), message)
+        hint = "a newer program wrote it: `pip install --upgrade writeup`"
+        yield Finding(("schema",), message, hint)
 
 
 def _file_name(document: Mapping[str, Json], path: str) -> Iterator[Finding]:
     name = PurePosixPath(path).name
     if name != f"{document['commit']}.json":
-        yield Finding(("commit",), f"the file of this commit is not called {name}")
+        hint = f"call it {document['commit']}.json, as it was recorded"
+        yield Finding(("commit",), f"the file of this commit is not called {name}", hint)
 
 
 def check_objects(
@@ -302,7 +316,9 @@ def check_objects(
     for place, blob in _blobs(artifact.raw):
         message = None if blob in told else _object_fault(blob, text_of(blob))
         if message:
-            problems.append(Problem(artifact.path, 0, 0, RULE, f"{pointer(*place)}: {message}"))
+            hint = "commit what lies in the folder objects with the artifact, as it was written"
+            where = pointer(*place)
+            problems.append(Problem(artifact.path, 0, 0, RULE, f"{where}: {message}", hint))
     return tuple(problems)
 
 

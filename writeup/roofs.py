@@ -35,14 +35,24 @@ def over(run: Run, case: Case, mode: str) -> Roofs:
     return Roofs(memory, _find(run, "compute", wanted, dtype=case.dtype))
 
 
-def _level(run: Run, case: Case) -> str:
+def holding(run: Run, case: Case, mode: str) -> str | None:
+    """The smallest cache of the device that holds the case in a hot mode; None where none does.
+
+    Whether its ceiling was measured is another matter.
+    """
+    return next(iter(_held_by(run, case)), None) if mode.partition("-")[0] in _HOT else None
+
+
+def _held_by(run: Run, case: Case) -> list[str]:
+    """The caches that hold all bytes of a case, the nearest first."""
     moved = case.work.get("bytes", {}).get("value")
     caches: dict[str, Json] = run.environment["device"].get("caches", {})
+    return [c for c in _CACHES if moved and c in caches and moved <= caches[c]["value"]]
+
+
+def _level(run: Run, case: Case) -> str:
     measured = {c.level for c in run.ceilings.values() if c.resource == "memory"}
-    for level in _CACHES:
-        if moved and level in caches and level in measured and moved <= caches[level]["value"]:
-            return level
-    return "dram"
+    return next((level for level in _held_by(run, case) if level in measured), "dram")
 
 
 def _find(

@@ -218,62 +218,29 @@ def told_order(citation: Claim, pairs: Sequence[Comparison]) -> Words:
     return (*said, " in all ", derive.count(addresses, "measurements"), what, *apart)
 
 
-# What must be equal on both sides, unless the experiment declares that it varies.
-_SETTINGS = ("precision", "dtype", "batch", "packing", "devices")
 # Told in words of their own wherever a baseline is named: too long to stand beside a ratio.
 PROSE = ("backend", "rounding")
 
 
-def differences(pair: Comparison) -> tuple[str, ...]:
-    """Why two measurements may not be set beside each other; none where they may."""
-    row, other = pair.row, pair.other
-    failed = [
-        f"'{side.variant.id}' was not timed ({side.variant.status})"
-        for side in (row, other)
-        if side.timing is None or side.variant.status != "ok"
-    ]
-    if failed and pair.of_times:
-        return tuple(failed)
-    reasons = [
-        f"they differ in {what}: {a} and {b}"
-        for what, a, b in _apart(row, other)
-        if what != "mode" or pair.of_times
-    ]
-    if not reasons and pair.of_times and not pair.formed:
-        reasons = ["no block holds samples of both"]
-    return tuple(reasons)
+def declared(row: Row) -> Sequence[str]:
+    """What may differ between variants by the experiment's own word."""
+    said: Sequence[str] = row.run.experiments.get(row.case.subject, {}).get("varies", ())
+    return said
 
 
-def _apart(row: Row, other: Row) -> Iterator[tuple[str, str, str]]:
-    """What two rows differ in although nothing declares it, with both values."""
-    varied = set(_declared(row))
-    for dimension in ("commit", "run", "device", "case", "mode"):
-        a, b = row.of(dimension), other.of(dimension)
-        if a != b and dimension not in varied:
-            yield dimension, a[:16], b[:16]
-    for setting in _SETTINGS:
-        one_, two = (str(_setting(side, setting)) for side in (row, other))
-        if one_ and two and one_ != two and setting not in varied:
-            yield setting, one_, two
-
-
-def _declared(row: Row) -> Sequence[str]:
-    declared: Sequence[str] = row.run.experiments.get(row.case.subject, {}).get("varies", ())
-    return declared
-
-
-def _setting(row: Row, name: str) -> Json:
-    """What a row has of a setting, from its own fields or its configuration; "" for nothing."""
+def setting(row: Row, name: str) -> Json:
+    """What a row has of a setting: its own field, its configuration's, its case's; "" for none."""
     raw = row.variant.raw
     absent = {"dtype": row.case.dtype, "devices": 1}.get(name, "")
-    return raw.get(name, row.variant.config.get(name, absent))
+    of_case = row.case.raw.get("settings", {}).get(name, absent)
+    return raw.get(name, row.variant.config.get(name, of_case))
 
 
 def varied(row: Row, other: Row) -> Iterator[tuple[str, Words, Words]]:
     """What two rows differ in because the experiment varies it: its name, and both values."""
-    for name in _declared(row):
+    for name in declared(row):
         if name not in _DIMENSIONS:
-            one_, two = _setting(row, name), _setting(other, name)
+            one_, two = setting(row, name), setting(other, name)
             if "" not in (one_, two) and one_ != two:
                 yield name, _valued(row, name), _valued(other, name)
 
@@ -294,6 +261,9 @@ def _valued(row: Row, name: str) -> Words:
             label = f"{name} of {variant.id}"
             found = derive.listed if listed else derive.fact
             return Code(found(artifact, where, label))
+    if name in row.case.raw.get("settings", {}):
+        where = row.case.pointer + pointer("settings", name)
+        return Code(derive.fact(artifact, where, f"{name} of {row.case.id}"))
     if name == "dtype":
         return Code(derive.fact(artifact, row.case.pointer + "/dtype", f"dtype of {row.case.id}"))
     return "a single one"

@@ -45,6 +45,7 @@ class Finding:
 
     place: Place
     message: str
+    hint: str = ""
 
 
 def pointer(*keys: str | int) -> str:
@@ -89,7 +90,7 @@ def decode(content: bytes, path: str, rule: str) -> tuple[str, Json]:
     except RecursionError:
         raise Problems([Problem(path, 0, 0, rule, "nested too deeply")]) from None
     except ValueError:  # ours, or the parser's at an integer of thousands of digits
-        faults = ((place, offset, fault) for place, offset, fault in _scan(text) if fault)
+        faults = ((at, Finding(place, fault)) for place, at, fault in _scan(text) if fault)
         _raise_located(list(islice(faults, MOST_PROBLEMS + 1)), path, text, rule)
         # The scan ends at a depth that no record has, so the fault lies beyond it.
         raise Problems([Problem(path, 0, 0, rule, "nested too deeply")]) from None
@@ -175,8 +176,7 @@ def raise_all(findings: Iterable[Finding], path: str, text: str, rule: str) -> N
     if not found:
         return  # the usual case: the text need not be scanned
     known = offsets(text, {finding.place for finding in found})
-    located = [(each.place, known.get(each.place, 0), each.message) for each in found]
-    _raise_located(located, path, text, rule)
+    _raise_located([(known.get(each.place, 0), each) for each in found], path, text, rule)
 
 
 def offsets(text: str, wanted: Container[Place]) -> dict[Place, int]:
@@ -184,12 +184,12 @@ def offsets(text: str, wanted: Container[Place]) -> dict[Place, int]:
     return {place: offset for place, offset, _ in _scan(text) if place in wanted}
 
 
-def _raise_located(located: list[tuple[Place, int, str]], path: str, text: str, rule: str) -> None:
+def _raise_located(located: list[tuple[int, Finding]], path: str, text: str, rule: str) -> None:
     problems = []
-    for place, offset, fault in located[:MOST_PROBLEMS]:
+    for offset, found in located[:MOST_PROBLEMS]:
         line, column = _line_and_column(text, offset)
-        message = f"{_printable(pointer(*place)) or '/'}: {fault}"
-        problems.append(Problem(path, line, column, rule, message))
+        message = f"{_printable(pointer(*found.place)) or '/'}: {found.message}"
+        problems.append(Problem(path, line, column, rule, message, found.hint))
     if len(located) > MOST_PROBLEMS:
         message = f"more than {MOST_PROBLEMS} problems; only the first are listed"
         problems.append(Problem(path, 0, 0, rule, message))

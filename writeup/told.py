@@ -68,6 +68,14 @@ class Scene(Setting):
     order: tuple[str, ...]
     rows: Mapping[str, Row]
 
+    def timed(self, case: Case, mode: str, variant: str) -> Row | None:
+        """A variant of this run on a case, in a mode; None where it was not timed there."""
+        found = case.variants.get(variant)
+        timing = found.timings.get(mode) if found is not None else None
+        if found is None or timing is None:
+            return None
+        return Row(self.artifact, self.run, case, found, timing)
+
 
 @dataclass(frozen=True, slots=True)
 class Told:

@@ -7,18 +7,26 @@
     tests/cases/full/                     an overlay whose story uses every part of the language
 
 An overlay holds `edits.toml`, whose `[[edit]]` tables name a `file` and either replace the
-text `before`, which stands there once, by `after`, or set the JSON `pointer` to a `value`,
-or take it out (`drop = true`), or give the file another name (`rename`). Any other file of an
-overlay stands in the world as it is. Where `passes/` is absent the base is the passing world.
-`python -m tests.cases.worlds` makes the base's results and every `expected.txt` again.
+text `before`, which stands there once, by `after`, or set the JSON `pointer` to a `value` or
+to what stands at another (`copy`, `move`), or take it out (`drop = true`), or give the file
+another name (`rename`). Any other file of an overlay stands in the world as it is, and
+`over = "bare"` lays the world over that folder of this one. Where `passes/` is absent the base
+is the passing world.
+
+What is expected is written by hand, from what the rule says. `python -m tests.cases.worlds`
+makes the base's results again and shows where a world prints something else than expected;
+it writes no expectation.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
+import sys
 import tomllib
 from collections.abc import Iterator
+from difflib import unified_diff
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -60,11 +68,13 @@ def contents(overlay: Path | None = None) -> dict[str, bytes]:
     world = dict(_files(BASE))
     if overlay is None or not overlay.is_dir():
         return world
-    world |= {p: content for p, content in _files(overlay) if p not in (EDITS, EXPECTED)}
     edits = overlay / EDITS
-    if edits.is_file():
-        for edit in tomllib.loads(edits.read_text(encoding="utf-8"))["edit"]:
-            _apply(world, edit)
+    table = tomllib.loads(edits.read_text(encoding="utf-8")) if edits.is_file() else {}
+    if "over" in table:
+        world |= _files(CASES / table["over"])
+    world |= {p: content for p, content in _files(overlay) if p not in (EDITS, EXPECTED)}
+    for edit in table.get("edit", ()):
+        _apply(world, edit)
     return world
 
 
@@ -98,21 +108,34 @@ def _apply(world: dict[str, bytes], edit: dict[str, Any]) -> None:
 
 def _set(text: str, edit: dict[str, Any]) -> str:
     document = json.loads(text)
-    *parents, last = (
-        step.replace("~1", "/").replace("~0", "~") for step in edit["pointer"].split("/")[1:]
-    )
-    value = document
-    for step in parents:
-        value = value[int(step) if isinstance(value, list) else step]
+    value = edit.get("value")
+    for key in ("copy", "move"):
+        if key in edit:
+            holder, last = _place(document, edit[key])
+            value = copy.deepcopy(holder[last])
+            if key == "move":
+                del holder[last]
+    holder, last = _place(document, edit["pointer"])
     if edit.get("drop"):
-        del value[last]
+        del holder[last]
     else:
-        value[int(last) if isinstance(value, list) else last] = edit["value"]
+        holder[last] = value
     return json.dumps(document, indent=1, sort_keys=True) + "\n"
 
 
-def _remake() -> None:
-    """Make the base again, and write down what is printed now: read it in the difference."""
+def _place(document: Any, pointer: str) -> tuple[Any, str | int]:
+    """What holds the value at a JSON pointer, and under which key."""
+    *parents, last = (
+        step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]
+    )
+    holder = document
+    for step in parents:
+        holder = holder[int(step) if isinstance(holder, list) else step]
+    return holder, int(last) if isinstance(holder, list) else last
+
+
+def _compare() -> None:
+    """Make the base again, and show where a failing world prints what is not expected of it."""
     from click.testing import CliRunner
 
     from writeup.cli import main
@@ -124,8 +147,13 @@ def _remake() -> None:
         with TemporaryDirectory() as folder:
             lay(Path(folder), contents(overlay))
             done = CliRunner().invoke(main, ["check", "--quiet", "--root", folder])
-        (overlay / EXPECTED).write_text(done.stderr, encoding="utf-8")
+        file = overlay / EXPECTED
+        expected = file.read_text(encoding="utf-8") if file.is_file() else ""
+        lines = unified_diff(
+            expected.splitlines(), done.stderr.splitlines(), f"{name}: expected", "printed", n=0
+        )
+        sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 if __name__ == "__main__":
-    _remake()
+    _compare()

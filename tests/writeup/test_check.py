@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import tarfile
 
 import pytest
 from click.testing import CliRunner
@@ -172,6 +173,65 @@ def test_a_shallow_clone_says_what_it_could_not_ask_and_how_to_fetch_it(reposito
     assert checked(shallow) == (0, [])
 
 
+def test_a_checkout_with_turned_line_ends_holds_what_was_measured(repository, tmp_path):
+    found = measured(repository)
+    worlds.lay(repository, recorded(found))
+    commit(repository, "recorded")
+    turned = tmp_path / "turned"
+    git(tmp_path, "clone", "--quiet", "-c", "core.autocrlf=true", str(repository), str(turned))
+    for file in (SOURCES, worlds.STORY, f"results/{found}.json"):
+        assert b"\r\n" in (turned / file).read_bytes()
+        assert b"\r\n" not in (repository / file).read_bytes()
+    assert checked(turned) == (0, [])
+    (turned / SOURCES).write_text("later = True\n")
+    assert checked(turned) == (0, [])
+
+
+def test_an_object_that_differs_in_more_than_its_line_ends_is_found(repository):
+    found = measured(repository)
+    world = recorded(found)
+    name = next(path for path in world if path.startswith("results/objects/"))
+    turned = world[name].replace(b"\n", b"\r\n")
+    worlds.lay(repository, {**world, name: turned})
+    assert checked(repository) == (0, [])
+    worlds.lay(repository, {**world, name: turned + b"# edited\r\n"})
+    code, problems = checked(repository)
+    assert code == 1
+    assert {problem["rule"] for problem in problems} == {"bad-artifact"}
+
+
+def test_a_build_makes_the_same_bytes_with_and_without_a_history(repository, tmp_path, monkeypatch):
+    found = measured(repository)
+    worlds.lay(repository, recorded(found))
+    commit(repository, "recorded")
+    clone, shallow, plain = tmp_path / "clone", tmp_path / "shallow", tmp_path / "plain"
+    git(tmp_path, "clone", "--quiet", str(repository), str(clone))
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{repository}", str(shallow))
+    plain.mkdir()
+    git(clone, "archive", "--output", str(tmp_path / "release.tar"), "HEAD")
+    with tarfile.open(tmp_path / "release.tar") as release:
+        release.extractall(plain, filter="data")
+    assert not (plain / ".git").exists()
+    assert checked(plain) == (0, [])
+    site = built(clone)
+    assert f"results/{found}/index.html" in site
+    assert built(shallow) == site
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert built(plain) == site
+
+
+def built(folder):
+    """The files that the command publishes, by path."""
+    done = CliRunner().invoke(main, ["build", "-q", "--root", str(folder)])
+    assert (done.exit_code, done.output) == (0, "")
+    site = folder / "site"
+    return {
+        path.relative_to(site).as_posix(): path.read_bytes()
+        for path in sorted(site.rglob("*"))
+        if path.is_file()
+    }
+
+
 def test_without_git_or_a_repository_history_has_no_say(repository, tmp_path, monkeypatch):
     worlds.lay(repository, recorded("a" * 40))
     plain = tmp_path / "plain"
@@ -232,7 +292,7 @@ def test_a_citation_without_a_run_asks_which_where_there_are_two(tmp_path):
     code, problems = checked(worlds.lay(tmp_path, world(story)))
     assert code == 1
     assert {problem["rule"] for problem in problems} == {"ambiguous-citation"}
-    assert all(f"@ {RUN}; @ {SECOND}" in problem["hint"] for problem in problems)
+    assert all(run in problem["hint"] for problem in problems for run in (RUN, SECOND))
 
 
 # Weighing.
@@ -256,7 +316,46 @@ def test_a_rule_weighs_what_the_project_says(tmp_path):
 
 
 def test_an_ignore_holds_for_its_rule_and_its_path(tmp_path):
-    ignore = config.Ignore("typed-number", "kernels/*/story.md", "a guest's text")
+    ignore = config.Ignore("story-order", "kernels/*/story.md", "a guest's text")
     project = config.Config(tmp_path, ignore=(ignore,))
-    found = [problem(), problem("incomparable"), problem(path="results/a.json")]
+    found = [problem("story-order"), problem("no-attempts"), problem("story-order", "results/a")]
     assert set(check.weighed(found, project)) == set(found[1:])
+    assert check.silenced(found, project) == {ignore: 1}
+
+
+def test_of_two_ignores_that_cover_a_problem_the_second_is_idle(tmp_path):
+    first = config.Ignore("story-order", "kernels/*", "a guest's text", line=2)
+    second = config.Ignore("story-order", "*/story.md", "the same again", line=7)
+    project = config.Config(tmp_path, source="writeup.toml", ignore=(first, second))
+    (idle,) = check.idle_ignores([problem("story-order")], project)
+    assert (idle.place, idle.rule) == ("writeup.toml:7:1", "bad-config")
+    assert idle.severity is Severity.WARNING
+
+
+def test_an_ignore_of_what_a_build_does_not_ask_is_not_idle_in_it(tmp_path):
+    ignore = config.Ignore("source-mismatch", "results/*", "measured before the move")
+    project = config.Config(tmp_path, source="writeup.toml", ignore=(ignore,))
+    assert not list(check.idle_ignores([], project))
+    assert len(list(check.idle_ignores([], project, ask_history=True))) == 1
+
+
+IGNORE = """title = "World"
+
+[[ignore]]
+rule = "source-mismatch"
+path = "results/*.json"
+reason = "measured before the repository was moved"
+"""
+
+
+def test_what_is_ignored_is_told_in_the_summary_and_on_a_page(repository):
+    found = measured(repository, {**sources(), SOURCES: b"other = True\n"})
+    worlds.lay(repository, {**recorded(found), "writeup.toml": IGNORE.encode()})
+    assert checked(repository) == (0, [])
+    done = CliRunner().invoke(main, ["check", "--root", str(repository)])
+    assert done.stderr.rstrip().endswith(
+        "traced, 1 problem of source-mismatch ignored at results/*.json "
+        "(measured before the repository was moved)"
+    )
+    page = built(repository)["literals/index.html"].decode()
+    assert "measured before the repository was moved" in page

@@ -61,7 +61,7 @@ glossary = { "ResNet-50" = "a network" }
 severity = { "no-attempts" = "warning" }
 
 [[ignore]]
-rule = "typed-number"
+rule = "story-order"
 path = "a/*"
 reason = "a guest"
 """,
@@ -76,7 +76,7 @@ reason = "a guest"
     assert not project.strict
     assert project.glossary == {"ResNet-50": "a network"}
     assert project.severity == {"no-attempts": Severity.WARNING}
-    assert project.ignore == (config.Ignore("typed-number", "a/*", "a guest"),)
+    assert project.ignore == (config.Ignore("story-order", "a/*", "a guest"),)
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,44 @@ reason = "a guest"
         ('ignore = [{ rule = "a", path = "b", reason = "" }]', "with rule, path and reason"),
         ("ignore = [5]", "with rule, path and reason"),
         ("ignore = {}", "with rule, path and reason"),
+        ('severity = { no-attemps = "warning" }', "there is no rule 'no-attemps'"),
+        ('severity = { typed-number = "warning" }', "the rule 'typed-number' always holds"),
+        (
+            'ignore = [{ rule = "bad-artifact", path = "b", reason = "c" }]',
+            "the rule 'bad-artifact' always holds",
+        ),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_told_where_it_stands(tmp_path, text, message):
     ((place, rule, told, _),) = refused(tmp_path, f'description = "D"\n{text}\n')
     assert (place, rule) == ("writeup.toml:2:1", "bad-config")
     assert message in told
+
+
+@pytest.mark.parametrize("rule", sorted(config.CLOSED))
+def test_a_rule_without_which_pages_would_be_untrue_always_holds(tmp_path, rule):
+    text = f'[[ignore]]\nrule = "{rule}"\npath = "*"\nreason = "no time"\n'
+    ((place, _, message, hint),) = refused(tmp_path, text)
+    assert place == "writeup.toml:1:1"
+    assert message.endswith(f"the rule '{rule}' always holds")
+    assert f"writeup explain {rule}" in hint
+    ((_, _, message, _),) = refused(tmp_path, f'severity = {{ {rule} = "warning" }}\n')
+    assert message.endswith(f"the rule '{rule}' always holds")
+    assert found(tmp_path, f'severity = {{ {rule} = "error" }}\n').severity
+
+
+def test_an_ignore_knows_its_line(tmp_path):
+    table = '[[ignore]]\nrule = "no-attempts"\npath = "{}"\nreason = "r"\n'
+    project = found(tmp_path, f'title = "T"\n{table.format("a")}\n{table.format("b")}')
+    assert [(each.path, each.line) for each in project.ignore] == [("a", 2), ("b", 7)]
+    text = 'ignore = [{ rule = "no-attempts", path = "a", reason = "r" }]\n'
+    assert [each.line for each in found(tmp_path, text).ignore] == [1]
+
+
+def test_a_misspelt_rule_is_told_with_the_nearest_one(tmp_path):
+    text = 'ignore = [{ rule = "no-attemps", path = "a", reason = "r" }]\n'
+    ((_, _, _, hint),) = refused(tmp_path, text)
+    assert hint == "did you mean 'no-attempts'?"
 
 
 def test_an_unknown_key_is_told_with_the_nearest_one(tmp_path):

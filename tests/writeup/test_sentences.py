@@ -1,11 +1,11 @@
-"""Whether two measurements may be set beside each other, and what is said of them."""
+"""What is said of two measurements that stand beside each other."""
 
 import json
 
 import pytest
 
 from tests.worlds import COMMIT, RUN, minimal_artifact, write_results
-from writeup import build, config, result, selection, sentences, verify, views
+from writeup import build, comparable, config, result, selection, sentences, verify, views
 from writeup.language import Claim, Field, Measure, Relation, Word
 from writeup.selection import Miss
 from writeup.sentences import Comparison
@@ -19,16 +19,6 @@ def rows_of(document):
     }
 
 
-def configured(**varies):
-    document, _ = minimal_artifact()
-    run = document["runs"][RUN]
-    run["experiments"]["softmax"] |= varies
-    for case in run["cases"].values():
-        case["variants"]["chunked"]["config"] = {"precision": "tf32"}
-        case["variants"]["compiled"]["config"] = {"precision": "ieee"}
-    return rows_of(document)
-
-
 @pytest.fixture(scope="module")
 def rows():
     return rows_of(minimal_artifact()[0])
@@ -36,53 +26,6 @@ def rows():
 
 def pair(rows, a, b, case="wide", mode="host", other_case=None, other_mode=None):
     return Comparison(rows[a, case, mode], rows[b, other_case or case, other_mode or mode])
-
-
-def test_equal_rounds_are_comparable(rows):
-    assert sentences.differences(pair(rows, "chunked", "eager")) == ()
-    assert pair(rows, "chunked", "eager").formed
-
-
-def test_a_difference_of_case_or_mode_is_told_with_both_values(rows):
-    assert sentences.differences(pair(rows, "chunked", "eager", other_mode="host_hot")) == (
-        "they differ in mode: host and host_hot",
-    )
-    assert sentences.differences(pair(rows, "chunked", "eager", other_case="small")) == (
-        "they differ in case: wide and small",
-    )
-
-
-@pytest.mark.parametrize("failed", ["row", "other"])
-def test_a_failed_side_is_told_alone(rows, failed):
-    fused, eager = rows["fused", "wide", ""], rows["eager", "small", "host"]
-    sides = (fused, eager) if failed == "row" else (eager, fused)
-    assert not Comparison(*sides).formed
-    assert sentences.differences(Comparison(*sides)) == ("'fused' was not timed (unsupported)",)
-
-
-def test_a_setting_is_told_unless_the_experiment_varies_it():
-    told = sentences.differences(pair(configured(), "chunked", "compiled"))
-    assert told == ("they differ in precision: tf32 and ieee",)
-    declared = configured(varies=["precision"])
-    assert sentences.differences(pair(declared, "chunked", "compiled")) == ()
-
-
-def test_a_setting_that_one_side_does_not_have_is_no_difference():
-    assert sentences.differences(pair(configured(), "chunked", "eager")) == ()
-
-
-def test_blocks_that_do_not_meet_are_told():
-    document, _ = minimal_artifact()
-    case = document["runs"][RUN]["cases"]["softmax.wide"]
-    rounds = case["rounds"]["host"]
-    where = {name: rounds["participants"].index(name) for name in ("chunked", "eager")}
-    for number, (process, block) in enumerate(rounds["blocks"].items()):
-        gone = "chunked" if number % 2 else "eager"
-        block["order"] = [[n for n in each if n != where[gone]] for each in block["order"]]
-        del case["variants"][gone]["timings"]["host"]["samples"][process]
-    apart = pair(rows_of(document), "chunked", "eager")
-    assert not apart.formed
-    assert sentences.differences(apart) == ("no block holds samples of both",)
 
 
 def test_over_all_cases_nothing_is_said_while_a_case_lacks_a_side(rows):
@@ -157,7 +100,7 @@ BY_DESIGN = [
 def test_both_values_of_what_is_varied_stand_beside_the_ratio(name, chunked, eager, expected):
     rows = rows_of(varying(name, chunked=chunked, eager=eager)[0])
     both = pair(rows, "chunked", "eager")
-    assert sentences.differences(both) == ()
+    assert comparable.differences(both) == ()
     told = plain(sentences.told_verdict(both.row, both.other))
     assert told.startswith("chunked is faster than eager, 1.")
     assert told.endswith(f" ×, {expected} by design)")
@@ -169,7 +112,7 @@ def test_what_is_not_declared_stays_incomparable_wherever_it_is_recorded(
     name, chunked, eager, expected
 ):
     rows = rows_of(varying(chunked=chunked, eager=eager)[0])
-    (reason,) = sentences.differences(pair(rows, "chunked", "eager"))
+    (reason,) = comparable.differences(pair(rows, "chunked", "eager"))
     assert reason.startswith(f"they differ in {name}: ")
 
 

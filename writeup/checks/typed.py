@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from writeup import naming, numerals
-from writeup.document import text_runs
+from writeup.document import Literal, text_runs
 from writeup.errors import Problem
 from writeup.numerals import Names
 from writeup.result import Artifact
@@ -34,8 +34,11 @@ _EXPERIMENT_PROSE = (
     "limiter",
 )
 MOST_LITERALS = 5
-# How far behind a literal a unit can stand.
-_BEHIND = 16
+# How far behind a literal a unit can stand, or before it what makes it a ratio.
+_BEHIND = 24
+_FACTOR = re.compile(
+    r"(?:\b(?:factors?|speed-?ups?|ratios?|multiples?)\s+of|[×*])\s*$", re.IGNORECASE
+)
 _COMPARING = re.compile(r"[×%]|\b(?:fast|slow|quick|bett|worse|more|less)", re.IGNORECASE)
 _VARIANT_PROSE = ("what", "idea", "backend", "rounding")
 
@@ -118,15 +121,34 @@ def literals(_: Sources, told: Mapping[str, Told]) -> Iterator[Problem]:
     """Literals that are results after all, and more of them than a few."""
     for each in told.values():
         for index, literal in enumerate(each.story.literals):
-            line = each.story.text.split("\n")[literal.line - 1]
-            behind = line[literal.column - 1 :].partition("}")[2][:_BEHIND]
-            if numerals.figures(literal.text + behind) or _COMPARING.search(literal.text):
+            before, behind = _around(each, literal)
+            told_as_result = (
+                numerals.figures(literal.text + behind)
+                or _COMPARING.search(literal.text)
+                or _FACTOR.search(before)
+            )
+            if told_as_result:
                 message = f"the literal '{literal.text}' is a result: it has a unit or compares"
                 yield each.problem(literal.line, literal.column, TYPED, message, _HINT_TYPED)
             elif index == MOST_LITERALS:
-                message = "the story holds more literals than a few"
+                message = f"the story holds more literals than {MOST_LITERALS}"
                 hint = "a literal is for a digit that is no result; name it in the glossary"
                 yield each.problem(literal.line, literal.column, TYPED, message, hint)
+
+
+def _around(each: Told, literal: Literal) -> tuple[str, str]:
+    """What a reader sees right before a literal and right behind it, in its paragraph."""
+    lines = each.story.text.split("\n")
+    start = sum(len(line) + 1 for line in lines[: literal.line - 1]) + literal.column - 1
+    end = each.story.text.find("}", start)
+    before = behind = ""
+    for run in each.story.runs:
+        first, last = run.offset(0), run.offset(len(run.text) - 1)
+        if last < start and "\n\n" not in each.story.text[last:start]:
+            before = run.text[-_BEHIND:]
+        if first > end and not behind and "\n\n" not in each.story.text[end:first]:
+            behind = run.text[:_BEHIND]
+    return before, behind
 
 
 def prose(artifact: Artifact) -> Iterator[tuple[str, str]]:
