@@ -142,7 +142,7 @@ def placed(text: str, where: str) -> tuple[set, set]:
     return gated(CONTAINERS[where].format(text))
 
 
-@examples(80)
+@examples(60)
 @given(digits, st.sampled_from([*CONTAINERS, "title", "description"]))
 @example("&#49;", "paragraph")
 @example("&#x31;", "alternative")
@@ -282,7 +282,7 @@ def disguised(draw):
 PROSE = ["paragraph", "heading", "item", "quote", "link", "link title", "alternative", "emphasis"]
 
 
-@examples(150)
+@examples(100)
 @given(disguised(), st.sampled_from(PROSE))
 @example("three\\\ntimes", "paragraph")
 @example("three  \ntimes", "quote")
@@ -347,7 +347,7 @@ letters = st.characters(
 ).filter(_silent)
 
 
-@examples(120)
+@examples(70)
 @given(
     st.lists(st.sampled_from(INNOCENT), max_size=4),
     st.text(alphabet=letters, max_size=30),
