@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from tests.effort import examples
 from writeup.document import parse_story
 from writeup.language import (
+    COUNTED,
     ORDERED,
+    PREDICTED,
     RESERVED,
     Block,
     BlockName,
@@ -27,6 +29,7 @@ from writeup.language import (
     Field,
     Measure,
     Namespace,
+    Predicted,
     Ratio,
     Relation,
     Value,
@@ -51,13 +54,21 @@ facets = st.builds(
 )
 
 
+# The key of a setting, which may hold points.
+settings = st.lists(
+    st.from_regex(r"[A-Za-z0-9_-]{1,8}", fullmatch=True), min_size=1, max_size=3
+).map(lambda parts: Word(".".join(parts)))
+
+
 @st.composite
 def measures(draw, among=tuple(Field)):
     field = draw(st.sampled_from(sorted(among)))
     if field in (Field.METRIC, Field.COUNTER):
         return Measure(field, name=Word(draw(ids)))
+    if field is Field.CONFIG and draw(st.booleans()):
+        return Measure(field, name=draw(settings))
     of = draw(st.none() | st.sampled_from(Denominator)) if field is Field.FRACTION else None
-    return Measure(field, of=of)
+    return Measure(field, of=of, implemented=field in COUNTED and draw(st.booleans()))
 
 
 @st.composite
@@ -77,13 +88,12 @@ symbols = st.lists(
 ).map(lambda parts: Word(".".join(parts)))
 facts = st.builds(
     lambda namespace, path, found: Fact(namespace, tuple(path), found),
-    st.sampled_from([each for each in Namespace if each is not Namespace.PREDICTED]),
+    st.sampled_from(Namespace),
     st.lists(names, min_size=1, max_size=3),
     facets,
-) | st.builds(
-    lambda path, found: Fact(Namespace.PREDICTED, tuple(path), found),
-    st.lists(names, max_size=2),
-    facets,
+)
+predictions = st.builds(
+    Predicted, st.none() | variants, st.none() | variants, st.booleans(), facets
 )
 citations = st.one_of(
     st.builds(Value, variants, measures(), facets),
@@ -91,6 +101,7 @@ citations = st.one_of(
     st.builds(Versus, variants, variants, facets),
     claims(),
     facts,
+    predictions,
     st.builds(Code, files, st.none() | symbols),
     st.builds(Diff, variants, variants),
     st.builds(Block, st.sampled_from(BlockName)),
@@ -112,6 +123,10 @@ def printed(citation) -> list[str]:
             return ["claim", str(variant), *what, *relation.split(), str(other), *_facets(found)]
         case Fact(namespace, path, found):
             return [".".join([namespace, *map(str, path)]), *_facets(found)]
+        case Predicted(variant, over, measured, found):
+            first = f"{PREDICTED}.{variant}" if variant else PREDICTED
+            beside = ["over", str(over)] if over else []
+            return [first, *beside, *(["vs", "measured"] if measured else []), *_facets(found)]
         case Code(file, symbol):
             return ["code", f"{file}:{symbol}" if symbol else str(file)]
         case Diff(variant, other):
@@ -126,6 +141,8 @@ def _first(measure) -> str:
 
 
 def _rest(measure) -> list[str]:
+    if measure.implemented:
+        return ["as", "implemented"]
     return ["of", str(measure.of)] if measure.of else []
 
 
