@@ -60,6 +60,15 @@ def test_a_failed_side_is_told_alone(rows, failed):
     assert sentences.differences(Comparison(*sides)) == ("'fused' was not timed (unsupported)",)
 
 
+def test_facts_of_what_was_not_timed_may_be_compared_as_facts(rows):
+    fused, eager = rows["fused", "wide", ""], rows["eager", "wide", "host"]
+    assert sentences.differences(Comparison(fused, eager, of_times=False)) == ()
+    small = rows["eager", "small", "host"]
+    assert sentences.differences(Comparison(fused, small, of_times=False)) == (
+        "they differ in case: wide and small",
+    )
+
+
 def test_a_setting_is_told_unless_the_experiment_varies_it():
     told = sentences.differences(pair(configured(), "chunked", "compiled"))
     assert told == ("they differ in precision: tf32 and ieee",)
