@@ -229,6 +229,7 @@ def explain(what: str | None, root: Path) -> None:
     path:line:column of a story or of a page. Without an argument, list the rules.
     """
     from writeup import explain as explaining
+    from writeup.language import nearest
 
     if what is None:
         for rule in explaining.rules().values():
@@ -240,6 +241,8 @@ def explain(what: str | None, root: Path) -> None:
         click.echo(guide.page())
     elif what in explaining.rules():
         click.echo(explaining.rules()[what].text)
+    elif hint := nearest(what, (*explaining.rules(), _LANGUAGE)):
+        raise WriteupError(f"there is no rule '{what}'; {hint}")
     else:
         from writeup import build as building
 

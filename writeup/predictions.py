@@ -12,7 +12,8 @@ from writeup.selection import Row
 from writeup.sentences import Comparison
 from writeup.strict import Json, pointer
 
-_TONES = {"within": views.Tone.SAME, "above": views.Tone.SLOWER, "below": views.Tone.FASTER}
+# A prediction outside the band failed, on whichever side: arrows would contradict the words.
+_TONES = {"within": views.Tone.OK, "above": views.Tone.FAILED, "below": views.Tone.FAILED}
 
 
 @dataclass(frozen=True, slots=True)

@@ -292,7 +292,9 @@ def test_a_citation_without_a_run_asks_which_where_there_are_two(tmp_path):
     code, problems = checked(worlds.lay(tmp_path, world(story)))
     assert code == 1
     assert {problem["rule"] for problem in problems} == {"ambiguous-citation"}
-    assert all(run in problem["hint"] for problem in problems for run in (RUN, SECOND))
+    citation, page = sorted(problems, key=lambda problem: problem["line"], reverse=True)
+    assert citation["hint"] == f"choose one: @ {RUN}; @ {SECOND}"
+    assert all(f'run = "{run}"' in page["hint"] for run in (RUN, SECOND))
 
 
 # Weighing.

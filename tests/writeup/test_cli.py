@@ -213,6 +213,15 @@ def test_every_rule_is_explained():
         assert done.stdout.startswith(f"# {rule}: ")
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"), [("typed-numbr", "typed-number"), ("langage", "language")]
+)
+def test_a_rule_that_is_misspelt_is_guessed_at_without_a_build(tmp_path, word, meant):
+    done = run("explain", word, "--root", tmp_path)
+    assert done.exit_code == 1
+    assert done.stderr == f"error: there is no rule '{word}'; did you mean '{meant}'?\n"
+
+
 CHAIN = re.compile(
     rf"(?P<text>8\.73.ms)  \[(?P<key>[0-9a-f]{{12}})\]\n"
     rf"  what      time of chunked, wide, host\n"

@@ -86,6 +86,14 @@ def test_a_story_without_results_gets_a_line_behind_the_keys_before_it(project):
     assert text(project) == STORY.replace(line, f'results = "{NEW}"\n')
 
 
+def test_a_new_line_ends_like_those_around_it(project):
+    line = f'results = "{COMMIT[:10]}"  # the first run\n'
+    windows = STORY.replace(line, "").replace("\n", "\r\n")
+    (project / worlds.STORY).write_bytes(windows.encode())
+    assert pin(project).exit_code == 0
+    assert text(project) == STORY.replace(line, f'results = "{NEW}"\n').replace("\n", "\r\n")
+
+
 def test_a_run_that_was_named_is_named_anew(project):
     named = STORY.replace("case =", f'run = "{RUN}" # that one\ncase =', 1)
     (project / worlds.STORY).write_text(named)

@@ -123,6 +123,12 @@ def test_all_predictions_are_listed_the_furthest_off_first_and_the_unmeasured_la
         None,
     ]
     assert [each.id.rpartition("/")[2] for each in found] == ["2", "3", "1", "0"]
+    assert [each.held and each.held.tone for each in found] == [
+        views.Tone.FAILED,
+        views.Tone.FAILED,
+        views.Tone.OK,
+        None,
+    ]
     assert found[0].measured.band is not None
     assert found[2].held.sentence == ""
 
