@@ -121,7 +121,10 @@ _MULTIPLE = re.compile(
     + _END
 )
 _UNIT = _any(re.escape(u) if u in "×%‰" else u.replace("+", _GAP) for u in _UNITS)
-_COUNT = re.compile(_BEGIN + rf"{_NUMBER}(?:{_GAP}of)?(?:{_GAP})?" + _UNIT + _END, re.IGNORECASE)
+# A unit stands apart from its number in words: "ones" are no seconds.
+_COUNT = re.compile(
+    _BEGIN + rf"{_NUMBER}(?:(?:{_GAP}of)?{_GAP}{_UNIT}|x|fold|times|[×%‰])" + _END, re.IGNORECASE
+)
 # What makes a figure of the digits before it, and a ratio of the name that ends in them.
 _UNIT_AFTER = re.compile(rf"(?:{_GAP})?{_UNIT}{_END}", re.IGNORECASE)
 _RATIO_AFTER = re.compile(rf"(?:{_GAP})?(?:times|fold|x|×|%|percent){_END}", re.IGNORECASE)
