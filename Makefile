@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+COMPILERS := triton-3.6.0
 ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -45,6 +46,10 @@ $(VENV)/.site: pyproject.toml constraints.txt
 	$(INSTALL) --no-build-isolation -e .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.site
+$(VENV)/.dev: $(VENV)/.site $(COMPILERS:%=$(VENV)/compilers/%)
 	$(INSTALL) --no-build-isolation -e '.[harness,dev]'
 	touch $@
+
+# Releases of Triton that made binaries of the committed results, to make them again.
+$(VENV)/compilers/triton-%: $(VENV)/.site
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $@ triton==$*

@@ -6,7 +6,6 @@ known is left out.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from harness import ceilings
 from harness.ceilings import Ceiling, Probe
 from harness.child import Event
+from harness.documents import relied_upon
 from harness.experiment import Case, Experiment, Variant, Work
 from harness.mistakes import Planted, source_file, symbol
 from harness.modes import BURST, INTERLEAVED, SUSTAINED, parse
@@ -26,31 +26,6 @@ Json = dict[str, Any]
 
 # Statuses of the gate; a variant that failed later keeps the samples it gave until then.
 _WITHOUT_SAMPLES = frozenset({"incorrect", "out_of_resources", "compile_error", "unsupported"})
-_HOST_DOCUMENTS: Mapping[str, Mapping[str, str]] = {
-    "perf-counter": {
-        "title": "time: Time access and conversions",
-        "link": "https://docs.python.org/3/library/time.html#time.perf_counter_ns",
-        "version": "3.11",
-        "claim": "perf_counter_ns is perf_counter with time as nanoseconds; only the difference "
-        "between the results of two calls is valid",
-    }
-}
-_EVENT_DOCUMENTS: Mapping[str, Mapping[str, str]] = {
-    "elapsed-time": {
-        "title": "torch.cuda.Event",
-        "link": "https://docs.pytorch.org/docs/2.11/generated/torch.cuda.Event.html",
-        "version": "2.11",
-        "claim": "elapsed_time returns the time in milliseconds between two recorded events",
-    },
-    "do-bench": {
-        "title": "triton.testing.do_bench",
-        "link": "https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/testing.py",
-        "version": "3.6.0",
-        "claim": "do_bench clears a buffer larger than the cache before each call, records an "
-        "event before and after it, and with return_mode all answers every time in milliseconds; "
-        "warmup and rep are milliseconds too",
-    },
-}
 
 
 @dataclass(slots=True)
@@ -112,11 +87,14 @@ class Known:
         return ceilings.cuda_calibration()
 
 
-def measured(findings: Findings, known: Known, root: Path) -> Json:
-    """The parts of a run that come from its processes; run.py adds who, when and where."""
+def measured(findings: Findings, known: Known, root: Path, *, software: Mapping[str, str]) -> Json:
+    """The parts of a run that come from its processes; run.py adds who, when and where.
+
+    software is the version of each piece that took part, as the environment has it.
+    """
     return {
         "timer": timer(findings),
-        "documents": documents(findings),
+        "documents": relied_upon(known.device, software),
         "processes": {process.id: process.facts for process in findings.processes},
         "controls": controls(findings, known),
         "ceilings": ceilings_of(findings, known),
@@ -128,24 +106,6 @@ def measured(findings: Findings, known: Known, root: Path) -> Json:
             if one.plan.rows(case)
         },
     }
-
-
-def documents(findings: Findings) -> Json:
-    """The documentation that the timers' units rest on, beside the versions that ran."""
-    python = platform.python_version()
-    found = {name: {**facts, "installed": python} for name, facts in _HOST_DOCUMENTS.items()}
-    _, calibrated = findings.calibrations["start"]
-    if calibrated["timer"]["unit"] == "ms":
-        torch = calibrated["timer"]["version"]
-        event = {**_EVENT_DOCUMENTS["elapsed-time"], "installed": torch}
-        found["elapsed-time"] = event
-        solos = [solo for one in findings.subjects for b in one.blocks for solo in b.solos]
-        triton = {alone["version"] for solo in solos for alone in solo["solo"].values()}
-        found["do-bench"] = {
-            **_EVENT_DOCUMENTS["do-bench"],
-            **({"installed": min(triton)} if triton else {}),
-        }
-    return found
 
 
 def timer(findings: Findings) -> Json:

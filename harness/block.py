@@ -81,6 +81,7 @@ class Bench:
             timer=self.serial,
             ledger=self.ledger,
             clear=self.device.clear,
+            forget=self.device.forget,
             watch=watch,
         )
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness import assembler
 from harness.faults import Fault, exited, hung
 from harness.ledger import NOBODY, Ledger
 
@@ -34,7 +35,7 @@ _QUIET = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 INTERPRETER = {"TRITON_INTERPRET": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 # Line information holds the path of the source, and with it the digest of a binary would
 # depend on the folder that it was compiled in.
-CUDA_CHILD = {"TRITON_DISABLE_LINE_INFO": "1"}
+_COMPILING = {"TRITON_DISABLE_LINE_INFO": "1"}
 _FAREWELL: Event = {"event": "farewell"}
 _SHOWN_LOG = 8000
 
@@ -48,6 +49,11 @@ class Limits:
 
     call: float = 120.0
     silence: float = 300.0
+
+
+def variables_on(device: str) -> dict[str, str]:
+    """What a child that measures on `cpu` or `cuda` finds in its environment besides ours."""
+    return {**_COMPILING, **assembler.pinned()} if device == "cuda" else {}
 
 
 class ChildFailed(Exception):

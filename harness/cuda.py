@@ -2,7 +2,8 @@
 
 What a call is timed between is do_bench's: the second-level cache cleared by the driver's own
 means, an event, the call, an event. Ahead of that the device spins for a moment, so that the
-host has queued everything by the time it is reached and no gap of the host's is timed.
+host has queued everything by the time it is reached and no gap of the host's is timed. And
+since others took turns before, what they asked the cache to keep is forgotten first.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ import triton.testing
 from harness import ceilings
 from harness.ceilings import Ceiling, Probe
 from harness.device import FLOOR, Seating, Seats, Solo
+from harness.driver import Driver
 from harness.experiment import Case
 from harness.faults import guarded
 from harness.ledger import NOBODY, Ledger
 from harness.modes import INTERLEAVED, Mode
 from harness.nvml import Gauge, observed, spoiled
 from harness.outputs import Pool
-from harness.sample import Participant, charged, no_flush
+from harness.sample import Participant, charged
 from harness.timer import CheckedTimer, EventTimer, HostTimer, PerCall, SerialTimer
 from harness.validate import COPY
 
@@ -72,6 +74,7 @@ class Cuda:
     host: HostTimer
     cache: torch.Tensor
     gauge: Gauge | None
+    driver: Driver
     cycles_a_ms: int
     place: torch.device = PLACE
 
@@ -94,6 +97,7 @@ class Cuda:
             host=HostTimer(drain=torch.cuda.synchronize),
             cache=triton.runtime.driver.active.get_empty_cache_for_benchmark(),
             gauge=gauge,
+            driver=Driver.open(),
             cycles_a_ms=cycles,
         )
 
@@ -101,12 +105,20 @@ class Cuda:
         """Clear the second-level cache as Triton's do_bench does: 256 MiB of zeros."""
         triton.runtime.driver.active.clear_cache(self.cache)
 
+    def forget(self) -> None:
+        """Let nothing that the last call asked to keep outlive the next clearing."""
+        self.driver.forget_persisting()
+
     def lead(self) -> None:
         """Keep the device busy while the host queues what comes next."""
         _spin(round(_LEAD_MS * self.cycles_a_ms))
 
     def probe_flush(self) -> None:
         self.lead()
+        self._flush()
+
+    def _flush(self) -> None:
+        self.forget()
         self.clear()
 
     def state(self) -> dict[str, Any]:
@@ -154,18 +166,22 @@ class Cuda:
         return alone
 
     def flush_of(self, mode: Mode) -> Callable[[], None]:
-        """What comes before each call in a mode, outside of what is timed.
+        """What comes before each turn in a mode, outside of what is timed.
 
         Graphs clear no cache: they rotate among buffers.
         """
         flushes = {
-            "do_bench": self.clear,
-            "graph": self.lead,
-            "graph_hot": self.lead,
-            "host": self.clear,
-            "host_hot": no_flush,
+            "do_bench": self._flush,
+            "graph": self._lead_graph,
+            "graph_hot": self._lead_graph,
+            "host": self._flush,
+            "host_hot": self.forget,
         }
         return flushes[mode.id]
+
+    def _lead_graph(self) -> None:
+        self.forget()
+        self.lead()
 
     def ceilings(self, regime: str) -> tuple[Ceiling, ...]:
         return ceilings.cuda_ceilings(regime)
@@ -193,6 +209,7 @@ class Cuda:
         def call() -> None:
             participant.function(*seating.inputs)
 
+        self.forget()
         with charged(ledger, participant):
             pace = guarded(self._pace, (call,))
             rep = math.ceil(_SOLO_CALLS * pace * 1e3)

@@ -79,6 +79,10 @@ class Device(Protocol):
         """Leave nothing in the caches: what comes before each call back to back."""
         ...
 
+    def forget(self) -> None:
+        """Let the caches keep nothing longer because an earlier call asked for it."""
+        ...
+
     def probe_flush(self) -> None:
         """What comes before each call of a ceiling's probe."""
         ...
@@ -147,6 +151,9 @@ class Cpu:
 
     def clear(self) -> None:
         self.flush()
+
+    def forget(self) -> None:
+        """A processor's caches take no such requests."""
 
     def probe_flush(self) -> None:
         """Probes bring sizes of their own, beyond a cache or within it."""

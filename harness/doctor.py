@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from harness import assembler
 from harness.environment import compiler, software
 from harness.provenance import ProvenanceError, head_commit
 from harness.state import Busy, load, others_between
@@ -61,6 +62,7 @@ _FLAGS: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("git", "ls-tree", "-h"): ("-r", "-z"),
     ("g++", "--help"): ("--version",),
 }
+_ASSEMBLER_FLAGS = ("--verbose", "--gpu-name", "--fmad", "-lineinfo", "-suppress-debug-info")
 
 
 def examine(
@@ -81,7 +83,8 @@ def examine(
         *check_commit(root, commit),
         *check_results(results or root / "results"),
         *check_memory(Path("/proc/meminfo")),
-        *check_tools(_FLAGS),
+        *check_assembler(),
+        *check_tools(flags()),
         *check_interpreter(),
     ]
 
@@ -205,17 +208,36 @@ def judge_space(name: str, free: int, *, low: int, out: int) -> Finding:
     return Finding(name, level, f"{free / _GIB:.1f} GiB available{wanted}")
 
 
+def flags() -> dict[tuple[str, ...], tuple[str, ...]]:
+    """What the help of each tool must name; of Triton's assembler too, where there is one."""
+    tool = assembler.used()
+    return {**_FLAGS, **({(str(tool), "--help"): _ASSEMBLER_FLAGS} if tool else {})}
+
+
+def check_assembler() -> Iterator[Finding]:
+    """Whether kernels are made by the assembler that Triton ships."""
+    tool, own = assembler.used(), assembler.shipped("ptxas")
+    if tool is None:
+        return
+    if tool == own:
+        yield Finding("assembler", Level.OK, "kernels are made by the assembler Triton ships")
+    else:
+        text = "TRITON_PTXAS_PATH names another assembler than the one Triton ships"
+        yield Finding("assembler", Level.WARN, text)
+
+
 def check_tools(flags: Mapping[tuple[str, ...], tuple[str, ...]]) -> Iterator[Finding]:
     """Whether installed tools still name the flags that the harness uses.
 
     flags maps a command that prints help to what that help must name.
     """
     for command, wanted in flags.items():
-        name = " ".join(word for word in command if word not in ("-h", "--help"))
+        words = (Path(command[0]).name, *command[1:])
+        name = " ".join(word for word in words if word not in ("-h", "--help"))
         identifier = f"tool-{name.replace(' ', '-').replace('+', 'p')}"
         shown = _help(command)
         if shown is None:
-            yield Finding(identifier, Level.WARN, f"{command[0]} is not installed")
+            yield Finding(identifier, Level.WARN, f"{words[0]} is not installed")
             continue
         missing = [flag for flag in wanted if flag not in shown]
         if missing:

@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from harness import assembler
 from harness.privacy import machine_id, scrub
 
 _SALT = "writeup device key 1"
@@ -142,7 +143,7 @@ def software(torch: Any, device: str) -> dict[str, str]:
         torch=str(torch.__version__),
         triton=_imported_version("triton"),
         numpy=_imported_version("numpy"),
-        ptxas=_ptxas(),
+        ptxas=_ptxas(_capability(torch) if device == "cuda" else None),
     )
     if device == "cuda":
         cudnn = torch.backends.cudnn.version()
@@ -301,13 +302,17 @@ def _distribution_version(*names: str) -> str | None:
     return None
 
 
-def _ptxas() -> str | None:
-    """Version of the assembler that Triton ships."""
-    spec = importlib.util.find_spec("triton")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    tool = Path(spec.submodule_search_locations[0]) / "backends" / "nvidia" / "bin" / "ptxas"
-    return _found(r"\bV(\d+(?:\.\d+)+)", _output(str(tool), "--version") or "")
+def _capability(torch: Any) -> int:
+    """The device's compute capability as one number: 9.0 is 90."""
+    major, minor = torch.cuda.get_device_capability()
+    return int(10 * major + minor)
+
+
+def _ptxas(capability: int | None) -> str | None:
+    """Version of the assembler that Triton uses."""
+    tool = assembler.used(capability)
+    said = _output(str(tool), "--version") if tool else None
+    return _found(r"\bV(\d+(?:\.\d+)+)", said or "")
 
 
 def _cudnn_version(number: int) -> str:

@@ -19,7 +19,7 @@ from harness.sample import Participant, Rounds, charged, no_collection
 from harness.timer import SerialTimer
 
 LEAST_KEPT = 5
-MOST_KEPT = 32
+MOST_KEPT = 64
 # Calls by which the pace of a participant is found.
 _PACED = 20
 
@@ -65,7 +65,7 @@ class Visit:
 
 VISITS = {
     BURST: Visit(pause=0.16, warm=2, seconds=0.015),
-    SUSTAINED: Visit(seconds=0.6, counted=1 / 3),
+    SUSTAINED: Visit(seconds=2.0, counted=1 / 3),
 }
 
 
@@ -73,7 +73,8 @@ VISITS = {
 class Visits:
     """The participants of a case, visited one after another.
 
-    clear is called before each call, outside of what is timed; watch after each visit.
+    clear is called before each call, outside of what is timed; forget before each visit, so
+    that the cache keeps nothing for the last one; watch after it.
     """
 
     participants: Sequence[Participant]
@@ -81,6 +82,7 @@ class Visits:
     timer: SerialTimer
     ledger: Ledger
     clear: Callable[[], None]
+    forget: Callable[[], None]
     watch: Callable[[], None]
     sleep: Callable[[float], None] = time.sleep
     _paces: dict[str, float] = field(default_factory=dict)
@@ -107,6 +109,7 @@ class Visits:
                 calls = visit.calls(self._paces[participant.id], count)
                 if visit.pause:
                     self.sleep(visit.pause)
+                self.forget()
                 kept = visit.kept(calls, count)
                 readings[participant.id] = self._series(participant, calls, kept)
                 self.watch()

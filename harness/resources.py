@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,12 +21,13 @@ from harness.child import Event
 from harness.faults import VariantFailed
 from harness.place import Place
 
-_USED = re.compile(r"Used (\d+) registers")
 _SPILLED = re.compile(r"(\d+) bytes spill (?:stores|loads)")
 _TARGET = re.compile(r"^\.target\s+(\w+)", re.MULTILINE)
-# Triton's own flags for its assembler differ between versions; those with which the number of
-# registers comes out as loaded are the ones it used.
-_FLAGS: tuple[tuple[str, ...], ...] = ((), ("--regAllocOptLevel=2",), ("--fmad=false",))
+# Without line information, as every child compiles.
+_QUIET = ("-lineinfo", "-suppress-debug-info")
+# Flags that releases of Triton give its assembler besides those that a kernel's options ask for.
+# Which of them were given shows in the binary.
+_FLAGS: tuple[tuple[str, ...], ...] = ((), ("--regAllocOptLevel=2",))
 
 
 class Gpu(Place):
@@ -79,7 +81,10 @@ def used(kernels: Sequence[Any]) -> Event:
 
     The digest is that of their binaries in the order of launches.
     """
-    spills = [spilled(kernel.asm["ptx"], kernel.n_regs) for kernel in kernels]
+    spills = [
+        spilled(kernel.asm["ptx"], kernel.asm["cubin"], asked(kernel.metadata))
+        for kernel in kernels
+    ]
     first = target(kernels[0].asm["ptx"])
     found: Event = {
         "registers": max(kernel.n_regs for kernel in kernels),
@@ -104,23 +109,34 @@ def target(ptx: str) -> str:
     return match[1]
 
 
+def asked(metadata: Any) -> tuple[str, ...]:
+    """What a compiled kernel's own options ask of the assembler."""
+    fused = () if metadata.enable_fp_fusion else ("--fmad=false",)
+    return (*fused, *(metadata.ptx_options or "").split())
+
+
 @functools.cache
-def spilled(ptx: str, registers: int) -> int | None:
+def spilled(ptx: str, binary: bytes, options: tuple[str, ...] = ()) -> int | None:
     """Bytes that a thread of this assembly stores and loads for want of registers.
 
-    registers is how many the loaded kernel has. None where Triton's assembler, with none of
-    the flags it is known to be given, comes to that number.
+    The assembly is assembled again and told to be verbose. What it says counts only where the
+    same binary comes out, byte for byte; None where none of the ways known to us leads there.
     """
     tool, _ = assembler(target(ptx))
-    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
-        file.write(ptx)
-        file.flush()
+    with tempfile.TemporaryDirectory(prefix="writeup-ptxas-") as folder:
+        source, made = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+        source.write_text(ptx, encoding="utf-8")
         for flags in _FLAGS:
-            command = [tool, "-v", f"-arch={target(ptx)}", *flags, file.name, "-o"]
             answer = subprocess.run(
-                [*command, "/dev/null"], capture_output=True, check=False, text=True
+                [
+                    *(tool, "-v", *_QUIET, *options, *flags),
+                    *(f"--gpu-name={target(ptx)}", source, "-o", made),
+                ],
+                capture_output=True,
+                check=False,
+                text=True,
             )
-            if answer.returncode == 0 and registers in map(int, _USED.findall(answer.stderr)):
+            if answer.returncode == 0 and made.read_bytes() == binary:
                 return sum(map(int, _SPILLED.findall(answer.stderr)))
     return None
 

@@ -13,9 +13,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from harness import assemble, environment, mistakes, privacy, provenance, record, supervise
+from harness import (
+    assemble,
+    environment,
+    mistakes,
+    privacy,
+    protocol,
+    provenance,
+    record,
+    supervise,
+)
 from harness.assemble import Findings, SubjectFindings
-from harness.child import CUDA_CHILD, INTERPRETER, Event, Launcher
+from harness.child import INTERPRETER, Event, Launcher, variables_on
 from harness.company import alone
 from harness.errors import Refused
 from harness.experiment import Case
@@ -28,8 +37,6 @@ from harness.sample import TimeTarget
 from harness.state import Busy, load, others_between, timestamp
 from harness.validate import COPY, TWINS
 
-# Raised whenever a change makes new results no longer comparable with old ones.
-PROTOCOL = 1
 _SEEDS = 3
 _LARGEST_SEED = 2**31
 # How long other work on the machine is watched before anything starts, in seconds.
@@ -147,7 +154,8 @@ class Session:
         meanwhile = others_between(busy, Busy.now())
         watched = {"before": before, "after": load(), **({"others": others} if others else {})}
         known = assemble.Known(self.order.device, self.llc, self.level, settings.shapes)
-        found = assemble.measured(self.findings, known, self.order.root)
+        software = self.machine["software"]
+        found = assemble.measured(self.findings, known, self.order.root, software=software)
         if meanwhile:
             for one in found["controls"]["calibration"].values():
                 if one["when"] == "end":
@@ -173,7 +181,7 @@ class Session:
             "ended": timestamp(),
             "command": list(self.order.command),
             "seed": settings.seed,
-            "protocol": PROTOCOL,
+            "protocol": protocol.current(self.order.device),
             "engine": {"name": "process", "workers": 1},
             "stopping": stopping,
             "environment": self.machine,
@@ -181,7 +189,7 @@ class Session:
 
     def launcher(self, variables: dict[str, str] | None = None) -> Launcher:
         limits = self.order.settings.limits
-        own = CUDA_CHILD if self.order.device == "cuda" else {}
+        own = variables_on(self.order.device)
         return Launcher(
             folder=self.order.root, limits=limits, variables={**own, **(variables or {})}
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import assemble, environment, supervise
-from harness.child import CUDA_CHILD, Launcher, Limits
+from harness.child import Launcher, Limits, variables_on
 from harness.errors import HarnessError
 from harness.modes import BURST, INTERLEAVED, SUSTAINED
 from harness.run import last_cache, last_level
@@ -48,8 +48,7 @@ def survey(device: str, root: Path, seed: int) -> list[Reached]:
         "shapes": None,
         "turns": {BURST: 0, SUSTAINED: 0},
     }
-    variables = CUDA_CHILD if device == "cuda" else {}
-    launcher = Launcher(folder=root, limits=Limits(), variables=variables)
+    launcher = Launcher(folder=root, limits=Limits(), variables=variables_on(device))
     _, found = supervise.alone(launcher, job)
     known = assemble.Known(device, llc, level).ceilings()
     reached = [

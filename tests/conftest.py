@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import effort
+
 _CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -59,6 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    effort.load()
     if config.getoption("--allowed-skip"):
         config.pluginmanager.register(_Skips(config), "skips")
 

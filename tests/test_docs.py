@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import harness.cli
 import writeup.cli
 from writeup import explain
+from writeup.document import parse_story
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -98,6 +99,22 @@ def test_explain_lists_every_rule_and_explains_each():
         page = CliRunner().invoke(writeup.cli.main, ["explain", rule])
         assert page.exit_code == 0
         assert len(page.output.split()) > 20
+
+
+def test_the_story_that_the_readme_shows_can_be_read():
+    (shown,) = re.findall(r"```markdown\n(.*?)```", README, flags=re.DOTALL)
+    story = parse_story(f'+++\ntitle = "shown"\n+++\n{shown}', "story.md")
+    assert story.problems == ()
+    assert len(story.citations) == 6
+
+
+def test_explain_tells_the_language_and_the_readme_says_so():
+    listed = CliRunner().invoke(writeup.cli.main, ["explain"]).output
+    assert re.search(r"^language\s+\S", listed, flags=re.MULTILINE)
+    page = CliRunner().invoke(writeup.cli.main, ["explain", "language"])
+    assert page.exit_code == 0
+    assert page.output.startswith("# language: ")
+    assert "`writeup explain language`" in README
 
 
 def test_every_rule_that_the_readme_names_exists():

@@ -234,7 +234,8 @@ def environment(row: Row, path: Sequence[Word]) -> Evidence:
             continue
         if isinstance(found, Mapping) and "value" not in found:
             continue
-        return derive.fact(row.artifact, where, f"{names[-1]} of the environment")
+        told = derive.listed if isinstance(found, list) else derive.fact
+        return told(row.artifact, where, f"{names[-1]} of the environment")
     known = sorted({"device", *(k for part in _ENVIRONMENT for k in held.get(part, {}))})
     near = nearest(names[-1], known) or f"it holds {', '.join(known)}"
     raise LookupError(f"the environment holds no '{'.'.join(names)}'; {near}")
@@ -246,6 +247,9 @@ def _spellings(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     yield tuple(names)
     for part in _ENVIRONMENT:
         yield (part, *names)
+
+
+RUN_FACTS = ("id", "commit", "date", "command", "device", "blocks", "seed", "protocol")
 
 
 def of_run(row: Row, path: Sequence[Word]) -> Words:
@@ -271,9 +275,8 @@ def of_run(row: Row, path: Sequence[Word]) -> Words:
             return derive.count([f"{artifact.commit}#{block}" for block in blocks], "blocks")
         case "seed" | "protocol":
             return derive.fact(artifact, run.pointer + pointer(name), name)
-    raise LookupError(
-        f"a run has no '{name}'; it has id, commit, date, command, device, blocks, seed"
-    )
+    near = nearest(name, RUN_FACTS) or f"it has {', '.join(RUN_FACTS)}"
+    raise LookupError(f"a run has no '{name}'; {near}")
 
 
 # Facts of a case: where they stand in its record.
@@ -287,6 +290,9 @@ _OF_CASE: Mapping[str, tuple[str, ...]] = {
     "atol": ("tolerance", "atol"),
     "rtol": ("tolerance", "rtol"),
 }
+
+
+CASE_FACTS = ("id", "shape", *_OF_CASE, "intensity", "what", "oracle")
 
 
 def of_case(row: Row, path: Sequence[Word]) -> Words:
@@ -308,9 +314,12 @@ def of_case(row: Row, path: Sequence[Word]) -> Words:
         where = case.pointer + pointer(*(keys or (name,)))
         return derive.fact(artifact, where, f"{name} of {case.id}")
     except KeyError:
-        known = [*case.shape, *_OF_CASE, "shape", "intensity", "what", "oracle"]
+        known = [*case.shape, *CASE_FACTS]
         near = nearest(name, known) or f"it has {', '.join(sorted(known))}"
         raise LookupError(f"a case has no '{name}'; {near}") from None
+
+
+CEILING_FACTS = ("memory", "compute", "ridge", "attainable", "floor")
 
 
 def of_ceilings(row: Row, path: Sequence[Word]) -> Evidence:
@@ -325,7 +334,7 @@ def of_ceilings(row: Row, path: Sequence[Word]) -> Evidence:
     found = {"memory": above.memory, "compute": above.compute}.get(name, row.run.ceilings.get(name))
     if found is not None:
         return derive.ceiling(found)
-    known = ["memory", "compute", "ridge", "attainable", "floor", *row.run.ceilings]
+    known = [*CEILING_FACTS, *row.run.ceilings]
     near = nearest(name, known) or f"it measured {', '.join(known)}"
     raise LookupError(f"the run measured no ceiling '{name}'; {near}")
 

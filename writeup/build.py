@@ -99,10 +99,9 @@ def publish(site: Site, project: Config, out: Path | None = None) -> Path:
 
 
 def explained(project: Config, what: str) -> str:
-    """The chain of a number of the site, from page to artifact. Raises WriteupError."""
-    sources = load.load(project)
-    paths = {commit: artifact.path for commit, artifact in sources.artifacts.items()}
-    return chain.chains(build(project).files[CITATIONS], paths, what)
+    """The chain of a number of the site, from page to samples. Raises WriteupError."""
+    sources, files = load.load(project), build(project).files
+    return chain.chains(files[CITATIONS], sources.artifacts, files, what)
 
 
 def differences(first: Site, second: Site) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ USAGE = 2
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 # Not printable by name, but harmless; a message may run over several lines.
 _BLANKS = "\t\n\xa0\u202f"
+_LANGUAGE = "language"
 _FORMATS = ("text", "github", "json")
 _FORMATS_TOLD = """\b
 --format json prints a list, sorted by place, of objects with
@@ -222,15 +223,21 @@ def quote(root: Path, into: str, link: str, other: str | None) -> None:
 @_root_option
 @_failing_clearly
 def explain(what: str | None, root: Path) -> None:
-    """Explain a rule, or the chain of a number (its key, address or page:line:column).
+    """Explain a rule, `language` (what a story may cite), or the chain of a number.
 
-    Without an argument, list the rules.
+    A number is meant by a link copied from a page, an address, its key in citations.json, or a
+    path:line:column of a story or of a page. Without an argument, list the rules.
     """
     from writeup import explain as explaining
 
     if what is None:
         for rule in explaining.rules().values():
             click.echo(f"{rule.id:24} {rule.refuses}")
+        click.echo(f"{_LANGUAGE:24} What a story may cite: every form, field and key.")
+    elif what == _LANGUAGE:
+        from writeup import guide
+
+        click.echo(guide.page())
     elif what in explaining.rules():
         click.echo(explaining.rules()[what].text)
     else:

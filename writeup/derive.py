@@ -68,6 +68,18 @@ def outliers(row: Row) -> Evidence:
     return _number("outliers", row, stats.summary(row.samples).outliers)
 
 
+def alone(row: Row, unit: str | None = None) -> Evidence:
+    """The median of the samples taken with nobody else in turn, by the mode's own tool."""
+    return _spread("alone", ("time",), row, stats.median(row.taken.alone), unit)
+
+
+def alone_over(row: Row) -> Evidence:
+    """That median over the estimate from the rounds; one where neighbours cost nothing."""
+    found = Quantity(stats.median(row.taken.alone) / seconds(row).value, "×")
+    label = f"time of {_name(row)} alone over its time in turns, {_where(row)}"
+    return _shown("alone", (row.address,), ("over",), found, None, label=label)
+
+
 def bandwidth(row: Row, count: str, unit: str | None = None) -> Evidence:
     """Bytes of the work over the time. Raises ValueError where no bytes were counted."""
     found = roofline.bandwidth(_work(row, count), row.taken)
@@ -165,6 +177,13 @@ def geomean(pairs: Sequence[tuple[Row, Row]], which: str) -> Evidence:
     what = {"mean": "geometric mean", "best": "best", "worst": "worst"}[which]
     label = f"{what} of the speed-ups over all cases"
     return _shown("geomean", at, (which,), Quantity(value, "×"), None, label=label)
+
+
+def agreement(first: Run, again: Run, subject: str, outcome: str, number: int) -> Evidence:
+    """How many verdicts of a subject came out alike, moved or contrary in the second run."""
+    label = f"verdicts on {subject} that came out {outcome} in run {again.id}"
+    at = (first.address, again.address)
+    return _shown("agreement", at, (subject, outcome), Quantity(number, "1"), None, label=label)
 
 
 def tally(pairs: Sequence[tuple[Row, Row]], word: stats.Verdict) -> Evidence:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from writeup import addresses, answers, derive, exhibits, predictions, roofs, views
+from writeup import addresses, answers, derive, exhibits, predictions, repeats, roofs, views
 from writeup.evidence import Evidence
 from writeup.result import Artifact, Case, Ceiling, Run, Variant
 from writeup.selection import Row
@@ -69,6 +69,61 @@ def page(
         ),
         cited_by=tuple(cited_by),
         notices=tuple(n for run in artifact.runs.values() for n in exhibits.drifts(artifact, run)),
+        again=tuple(_again(artifact)),
+    )
+
+
+_COMPARED = (
+    ": of the verdicts over the baseline, on every case and in every mode that both measured, "
+)
+
+
+def _again(artifact: Artifact) -> Iterator[views.Again]:
+    """Each subject that was measured again, beside the run before."""
+    subjects = {subject: None for run in artifact.runs.values() for subject in run.experiments}
+    for subject in subjects:
+        for first, again in repeats.neighbours(artifact, subject):
+            compared = repeats.repeats(artifact, first, again, subject)
+            if compared:
+                yield _repeated(artifact, first, again, subject, compared)
+
+
+def _repeated(
+    artifact: Artifact, first: Run, again: Run, subject: str, compared: Sequence[repeats.Repeat]
+) -> views.Again:
+    def number(outcome: repeats.Outcome) -> Evidence:
+        found = len(repeats.among(compared, outcome))
+        return derive.agreement(first, again, subject, outcome, found)
+
+    counts = {outcome: number(outcome) for outcome in repeats.Outcome}
+    return views.Again(
+        id=f"{again.id}/again/{subject}",
+        title=(exhibits.named(artifact, subject), ", measured again"),
+        words=(
+            *("Run ", exhibits.named(artifact, again.id)),
+            *(" beside run ", exhibits.named(artifact, first.id)),
+            _COMPARED,
+            *(counts[repeats.Outcome.ALIKE], " are alike, "),
+            *(counts[repeats.Outcome.MOVED], " moved into or out of 'cannot tell', and "),
+            *(counts[repeats.Outcome.CONTRARY], " contradict each other."),
+        ),
+        rows=tuple(
+            _differing(artifact, one)
+            for one in compared
+            if one.outcome is not repeats.Outcome.ALIKE
+        ),
+    )
+
+
+def _differing(artifact: Artifact, one: repeats.Repeat) -> views.Repeated:
+    return views.Repeated(
+        name=exhibits.named(artifact, one.first.variant.id),
+        case=exhibits.named(artifact, one.first.case.id),
+        mode=exhibits.named(artifact, one.first.mode),
+        first=exhibits.ratio(one.first, one.first_baseline),
+        first_verdict=exhibits.verdict(one.first, one.first_baseline),
+        again=exhibits.ratio(one.again, one.again_baseline),
+        again_verdict=exhibits.verdict(one.again, one.again_baseline),
     )
 
 
@@ -412,13 +467,15 @@ def _mode(artifact: Artifact, run: Run, case: Case, mode: str) -> views.ModeSect
     settings = case.raw.get("rounds", {}).get(mode, {})
     what = ", ".join(str(settings[k]) for k in ("cache", "regime") if k in settings)
     twins: views.Words = ""
+    timed = tuple(_timing(row, baseline, unit) for row in rows)
     if pair is not None:
         twins = ("the A/A twins, one to the other: ", *_twin_words(pair))
     return views.ModeSection(
         id=f"{run.id}/{case.key}/{mode}",
         title=(exhibits.named(artifact, case.id), ", ", exhibits.named(artifact, mode)),
         what=what,
-        rows=tuple(_timing(row, baseline, unit) for row in rows),
+        rows=timed,
+        alone=any(row.alone for row in timed),
         strips=tuple(_strip(row, unit) for row in rows),
         rerun=_rerun(artifact, run, case, mode),
         twins=twins,
@@ -460,6 +517,8 @@ def _timing(row: Row, baseline: Row | None, unit: str | None) -> views.TimingRow
         ratio=exhibits.ratio(row, compared) if compared else None,
         verdict=exhibits.verdict(row, compared) if compared else None,
         fraction=_fraction(row),
+        alone=derive.alone(row, unit) if row.taken.alone else "",
+        alone_over=derive.alone_over(row) if row.taken.alone else "",
     )
 
 

@@ -7,9 +7,8 @@ reader would see outside a mark, strips the marks, and says where each evidence 
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -17,7 +16,7 @@ from types import MappingProxyType
 from writeup.errors import Problem
 from writeup.evidence import END, START, Evidence
 from writeup.markup import LINE_NUMBER, MarkupError, Run, line_and_column, markup_runs, runs
-from writeup.numerals import Names, numerals
+from writeup.numerals import Names, numerals, ratio_behind, shapeless
 
 RULE = "typed-number"
 _NOTHING: Mapping[tuple[str, str], str] = MappingProxyType({})
@@ -170,7 +169,7 @@ class _Page:
         if run.where == "generated":
             self.problems += [self._problem(run, *each) for each in _generated(run)]
             return
-        found = list(_typed(run.text, covered))
+        found = [*_typed(run.text, covered), *_ratios(run.text, covered, covered)]
         if not found:
             return
         # The longest first; what the record itself names needs no reason from the glossary.
@@ -184,7 +183,9 @@ class _Page:
             if any(start < cover.end and cover.start < end for start, end in found):
                 self._let_through(run, form, cover.start, cover.end)
             masked[cover.start : cover.end] = _BLANK * (cover.end - cover.start)
-        for start, end in _typed("".join(masked), covered):
+        typed = [*_typed("".join(masked), covered), *_ratios(run.text, covered, covered)]
+        ends = [(cover.start, cover.end) for _, cover in named]
+        for start, end in {*typed, *_ratios(run.text, ends, covered)}:
             self.problems.append(self._problem(run, start, end))
 
     def _covered(self, run: Run) -> list[tuple[int, int]]:
@@ -217,7 +218,7 @@ class _Page:
         begin, finish_at = run.span(start, end)
         line, column = line_and_column(self.text, begin)
         place = "" if run.where in {"text", "key"} else f" in {run.where}"
-        shown = "".join(each for each in run.text[start:end] if not _shapeless(each))
+        shown = "".join(each for each in run.text[start:end] if not shapeless(each))
         snippet = " ".join(run.text[max(0, start - 40) : end + 40].split())
         return Problem(
             path=self.path,
@@ -289,6 +290,19 @@ def _typed(text: str, inside: list[tuple[int, int]]) -> Iterator[tuple[int, int]
 _DIGITS = str.maketrans("123456789", "0" * 9)
 
 
+def _ratios(
+    text: str, known: Iterable[tuple[int, int]], inside: list[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Names and evidence that end in a digit, and that typed words behind make a ratio.
+
+    A variant `n512` "times", or a count of registers that is told as "times faster".
+    """
+    for start, end in known:
+        after = ratio_behind(text, end)
+        if after >= 0 and not _hides(inside, after - 1):
+            yield start, after
+
+
 def _within(text: str, inside: list[tuple[int, int]], change: Callable[[str], str]) -> str:
     """The text with its cited stretches changed, each to the same length."""
     parts, position = [], 0
@@ -304,22 +318,7 @@ def _hides(inside: list[tuple[int, int]], index: int) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def _numerals(text: str) -> tuple[tuple[int, int], ...]:
-    """Numerals of `text` as a reader sees it: characters without a shape left out."""
-    if text.isascii():
-        return tuple((found.start, found.end) for found in numerals(text))
-    places = [index for index, each in enumerate(text) if not _shapeless(each)]
-    bare = "".join(text[index] for index in places)
-    return tuple((places[found.start], places[found.end - 1] + 1) for found in numerals(bare))
-
-
-def _shapeless(character: str) -> bool:
-    if character.isascii():
-        return False
-    return (
-        unicodedata.category(character) == "Cf"
-        or "\ufe00" <= character <= "\ufe0f"
-        or character in "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u3164\uffa0"
-    )
+    return tuple((found.start, found.end) for found in numerals(text))
 
 
 def citations(finished: Finished, *, targets: Mapping[str, str | None]) -> dict[str, object]:

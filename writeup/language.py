@@ -1,22 +1,7 @@
 """The language of citations: what may stand between `{{` and `}}`.
 
 The grammar is closed: no arithmetic, no loops, nothing that an artifact could extend.
-
-    citation  = block | claim | code | diff | predicted | fact | versus | speedup | value
-    value     = id "." measure [facets]
-    speedup   = id ".speedup" "over" id [facets]
-    versus    = id "vs" id [facets]
-    claim     = "claim" id relation id [facets]
-    relation  = "faster" "than" | "slower" "than" | "same" "as" | measure ("below" | "above")
-    measure   = field | "fraction" "of" denominator | "metric." id | "counter." id
-              | "config." key | counted "as" "implemented"
-    counted   = "bytes" | "flops" | "intensity" | "bandwidth" | "throughput"
-    predicted = "predicted" ["." id] ["over" id] ["vs" "measured"] [facets]
-    fact      = namespace {"." name} [facets]
-    code      = "code" file [":" symbol]
-    diff      = "diff" id id
-    facets    = "@" facet {"," facet}
-    facet     = "all" "cases" | token
+`GRAMMAR` says all of it; what each form gives is in `guide`.
 
 Facets stay words here: whether `graph` is a mode or a case only the record can tell.
 Every node knows where it stands: `at` is an offset in characters into the text that was
@@ -34,6 +19,24 @@ from enum import StrEnum
 from typing import NoReturn
 
 from writeup.errors import WriteupError
+
+GRAMMAR = """
+citation  = block | claim | code | diff | predicted | fact | versus | speedup | value
+value     = id "." measure [facets]
+speedup   = id ".speedup" "over" id [facets]
+versus    = id "vs" id [facets]
+claim     = "claim" id relation id [facets]
+relation  = "faster" "than" | "slower" "than" | "same" "as" | measure ("below" | "above")
+measure   = field | "fraction" "of" denominator | "metric." id | "counter." id
+          | "config." key | counted "as" "implemented"
+counted   = "bytes" | "flops" | "intensity" | "bandwidth" | "throughput"
+predicted = "predicted" ["." id] ["over" id] ["vs" "measured"] [facets]
+fact      = namespace {"." name} [facets]
+code      = "code" file [":" symbol]
+diff      = "diff" id id
+facets    = "@" facet {"," facet}
+facet     = "all" "cases" | token
+"""
 
 ID = re.compile(r"[a-z][a-z0-9_-]*")
 _FACET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")

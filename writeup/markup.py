@@ -292,7 +292,10 @@ def markup_runs(source: str, *, xml: bool = False) -> Iterator[Run]:
     inside: Tag | None = None  # the script, style or metadata element that is open
     for token in tokens(source, xml=xml):
         if isinstance(token, Tag):
-            if token.name not in _INLINE:
+            if token.name == "br":
+                # A line that ends is a blank: the sentence goes on behind it.
+                builder.add("\n", token.start, token.end - token.start)
+            elif token.name not in _INLINE:
                 yield from builder.take()
             if token.name in {"script", "style", "metadata"}:
                 inside = None if token.closing or token.empty else token

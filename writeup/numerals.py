@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from writeup.number_words import COUNT, MULTIPLE, RATIO_AFTER, UNIT_AFTER
+
 
 class Kind(StrEnum):
     """Why something is a numeral."""
@@ -51,84 +53,6 @@ _PICTURED_NUMBER = re.compile(
 )
 _SPACES = re.compile(r"\s+")
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty "
-    "ninety hundred thousand million billion trillion dozen"
-).split()
-_LARGE = "tens dozens scores hundreds thousands millions billions trillions".split()
-_PARTS = (
-    "half halves third thirds quarter quarters fourths fifth fifths sixth sixths seventh sevenths "
-    "eighth eighths ninth ninths tenth tenths hundredth hundredths thousandth thousandths"
-).split()
-# Longest first, so that a word is never cut short where the pattern could still go on.
-_UNITS = sorted(
-    (
-        "times fold x × % percent pct ‰ permille percentage per+cent "
-        "seconds second(?!-) secs sec s minutes minute mins hours hour days day "
-        "milliseconds millisecond msecs msec ms microseconds microsecond usecs usec us µs μs "
-        "nanoseconds nanosecond nsecs nsec ns picoseconds picosecond ps cycles "
-        "bits bit bytes byte kilobytes megabytes gigabytes terabytes kb mb gb tb kib mib gib tib "
-        "bits/s bytes/s byte/s b/s kb/s mb/s gb/s tb/s kib/s mib/s gib/s tib/s gbps tbps "
-        "flop flops flop/s mflop/s gflop/s tflop/s pflop/s mflops gflops tflops pflops "
-        "megaflops gigaflops teraflops petaflops gigaflop teraflop petaflop flop/byte "
-        "hertz hz khz mhz ghz watts watt w kw joules joule j mj degrees degree °c celsius kelvin "
-        "tokens/s tok/s images/s samples/s it/s tokens+per samples+per images+per"
-    ).split(),
-    key=len,
-    reverse=True,
-)
-# Bounded, like the words of a number below: a row of blanks or of numbers is read once.
-_GAP = r"[\s-]{1,8}"
-_BEGIN, _END = r"(?<![^\W_])", r"(?![^\W_])"
-
-
-def _any(words: Iterable[str]) -> str:
-    return "(?:" + "|".join(words) + ")"
-
-
-# Words longest first again: "seventy" before "seven".
-_CARDINAL = _any(sorted([*_SMALL, *_LARGE], key=len, reverse=True))
-_PART = _any(sorted(_PARTS, key=len, reverse=True))
-_NUMBER = (
-    rf"(?:{_CARDINAL}(?:(?:{_GAP}(?:(?:and|point){_GAP})?)?{_CARDINAL}){{0,8}}"
-    rf"(?:{_GAP}and{_GAP}an?{_GAP}half)?|(?:a{_GAP})?couple)"
-)
-_OFTEN = "the as of that this these those its their our what again less more faster slower".split()
-
-_FRACTION = "(?:third|quarter|fifth|tenth|hundredth|thousandth)"
-
-_MULTIPLE = re.compile(
-    _BEGIN
-    + _any(
-        (
-            r"twice",
-            r"thrice",
-            r"(?:doubl|tripl|quadrupl|quintupl|sextupl|octupl)(?:es|ed|e|ing)",
-            r"halv(?:es|ed|e|ing)",
-            rf"(?:{_NUMBER}|many|several|multi|multiple)(?:{_GAP})?fold",
-            rf"(?:(?:{_NUMBER}|an?|few|many|several){_GAP})?orders?{_GAP}of{_GAP}magnitudes?",
-            rf"half{_GAP}{_any([*_OFTEN, 'an?'])}",
-            rf"(?:by|in|to|than|an?){_GAP}half(?!-)",
-            rf"{_NUMBER}{_GAP}{_PART}(?!-)",
-            r"trebl(?:es|ed|e|ing)",
-            rf"(?:factors?|speed-?ups?|ratios?){_GAP}(?:of|between){_GAP}{_NUMBER}",
-            rf"(?:by|of|to){_GAP}an?{_GAP}{_FRACTION}(?!-)",
-            rf"an?{_GAP}{_FRACTION}{_GAP}{_any([*_OFTEN, 'off'])}",
-            rf"{_NUMBER}{_GAP}(?:in|out{_GAP}of){_GAP}(?:an?{_GAP})?{_NUMBER}",
-        )
-    )
-    + _END
-)
-_UNIT = _any(re.escape(u) if u in "×%‰" else u.replace("+", _GAP) for u in _UNITS)
-# A unit stands apart from its number in words: "ones" are no seconds.
-_COUNT = re.compile(
-    _BEGIN + rf"{_NUMBER}(?:(?:{_GAP}of)?{_GAP}{_UNIT}|x|fold|times|[×%‰])" + _END, re.IGNORECASE
-)
-# What makes a figure of the digits before it, and a ratio of the name that ends in them.
-_UNIT_AFTER = re.compile(rf"(?:{_GAP})?{_UNIT}{_END}", re.IGNORECASE)
-_RATIO_AFTER = re.compile(rf"(?:{_GAP})?(?:times|fold|x|×|%|percent){_END}", re.IGNORECASE)
-
 
 def numerals(text: str) -> Iterator[Found]:
     """Every numeral of `text`, from left to right, none inside another.
@@ -151,7 +75,7 @@ def figures(text: str, *, ratios_only: bool = False) -> list[Found]:
     For texts that may hold digits of other kinds, such as code. With ratios_only, digits
     before times, fold, × or % alone, for names that carry a capacity ("80GB").
     """
-    after = _RATIO_AFTER if ratios_only else _UNIT_AFTER
+    after = RATIO_AFTER if ratios_only else UNIT_AFTER
     found = []
     for numeral in numerals(text):
         behind = after.match(text, numeral.end)
@@ -168,14 +92,28 @@ def figures(text: str, *, ratios_only: bool = False) -> list[Found]:
 def typed(text: str, names: Names) -> list[Found]:
     """The numerals of `text` outside of names; a name's digits before "times" are a numeral."""
     covers = names.cover(text)
-    ratios = []
-    for cover in covers:
-        behind = _RATIO_AFTER.match(text, cover.end)
-        if behind is not None and _is_numeric(text[cover.end - 1]):
-            ratios.append(
-                Found(cover.start, behind.end(), text[cover.start : behind.end()], Kind.COUNT)
-            )
+    ratios = [
+        Found(cover.start, after, text[cover.start : after], Kind.COUNT)
+        for cover in covers
+        if (after := ratio_behind(text, cover.end)) >= 0
+    ]
     return sorted([*ratios, *_outside(text, covers)])
+
+
+def ratio_behind(text: str, end: int) -> int:
+    """Where words end that make a ratio of the digits before `end`; -1 where none do.
+
+    A sign between two extents, as in rows × columns, makes none.
+    """
+    behind = RATIO_AFTER.match(text, end) if end and _is_numeric(text[end - 1]) else None
+    if behind is None:
+        return -1
+    next_ = text[behind.end() :].lstrip()[:1]
+    between = behind[0].strip() in _SIGNS and next_ and _is_numeric(next_)
+    return -1 if between else behind.end()
+
+
+_SIGNS = ("×", "x")
 
 
 def _outside(text: str, covers: Iterable[Cover]) -> list[Found]:
@@ -273,7 +211,7 @@ def _one_numeral(between: str) -> bool:
     """Whether digits with `between` between them are one numeral."""
     if len(between) > 8:
         return False
-    seen = [c for c in between if unicodedata.category(c) not in _MARKS]
+    seen = [c for c in between if unicodedata.category(c) not in _MARKS and not shapeless(c)]
     return not seen or (len(seen) == 1 and seen[0] in _BETWEEN)
 
 
@@ -290,9 +228,28 @@ def _is_numeric(character: str) -> bool:
     return category[0] in "NLM" and _NAMED_NUMBER.search(name) is not None
 
 
+_ASCII_BLANKS = "\t\n\f\r"
+# What a browser leaves out although it is no control or format character: the rest of
+# Default_Ignorable_Code_Point (Unicode, DerivedCoreProperties), unassigned ones among it.
+_IGNORABLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U000e0000-\U000e0fff]"
+)
+# Most texts: ASCII, and nothing shapeless in it.
+_PLAIN = re.compile(r"[\t\n\f\r -~]*")
+
+
+def shapeless(character: str) -> bool:
+    """Whether a reader sees nothing at all of a character, not even a blank."""
+    if character.isascii():
+        return not character.isprintable() and character not in _ASCII_BLANKS
+    category = unicodedata.category(character)
+    return category in {"Cf", "Cc"} or _IGNORABLE.match(character) is not None
+
+
 def _words(text: str) -> Iterator[Found]:
     folded, offsets = _folded(text)
-    for pattern, kind in ((_MULTIPLE, Kind.MULTIPLE), (_COUNT, Kind.COUNT)):
+    for pattern, kind in ((MULTIPLE, Kind.MULTIPLE), (COUNT, Kind.COUNT)):
         for match in pattern.finditer(folded):
             start, end = offsets[match.start()], offsets[match.end() - 1] + 1
             yield Found(start, end, text[start:end], kind)
@@ -300,7 +257,7 @@ def _words(text: str) -> Iterator[Found]:
 
 def _folded(text: str) -> tuple[str, range | list[int]]:
     """`text` in small plain letters without invisible characters, and where each stood."""
-    if text.isascii():
+    if _PLAIN.fullmatch(text):
         return text.lower(), range(len(text))
     parts: list[str] = []
     offsets: list[int] = []
@@ -311,11 +268,15 @@ def _folded(text: str) -> tuple[str, range | list[int]]:
     return "".join(parts), offsets
 
 
+# Of other categories than dashes: the modifier letter, the bullet, the minus sign.
+_LIKE_A_HYPHEN = "\u02d7\u2043\u2212"
+
+
 @lru_cache(maxsize=4096)
 def _plain(character: str) -> str:
     category = unicodedata.category(character)
-    if category in {"Cf", "Mn", "Me"}:
+    if category in {"Mn", "Me"} or shapeless(character):
         return ""
-    if category == "Pd":
+    if category == "Pd" or character in _LIKE_A_HYPHEN:
         return "-"
     return unicodedata.normalize("NFKC", character).casefold()

@@ -186,6 +186,16 @@ def _quartile(entry: Entry, records: Records) -> Derived:
     return _value(Quantity({"1": summary.q1, "3": summary.q3}[entry.args[0]], "s"), entry)
 
 
+def _alone(entry: Entry, records: Records) -> Derived:
+    """The time of a variant with nobody else in turn, or that over its time in turns."""
+    _, _, _, _, mode = entry.at[0].split("/")
+    solo = records.variant(entry.at[0])["timings"][mode]["solo"]
+    median = stats.median([to_base(sample, solo["unit"])[0] for sample in solo["samples"]])
+    if entry.args[0] == "over":
+        return _value(Quantity(median / _time_of(entry, records).value, "×"), entry)
+    return _value(Quantity(median, "s"), entry)
+
+
 def _amount(work: Any, kind: str) -> float:
     """Bytes or operations of counted work, in base units."""
     counted = work[kind]
@@ -297,6 +307,39 @@ def _tally(entry: Entry, records: Records) -> Derived:
         for one, two in pairs
     ]
     return _value(Quantity(found.count(entry.args[0]), "1"), entry)
+
+
+def _agreement(entry: Entry, records: Records) -> Derived:
+    """Verdicts on a subject's variants that two runs give alike, that moved, or that differ."""
+    subject, outcome = entry.args
+    first, again = (_verdicts(run, subject, records) for run in entry.at)
+    unclear = str(stats.Verdict.UNCLEAR)
+    found = dict.fromkeys(("alike", "moved", "contrary"), 0)
+    for place in first.keys() & again.keys():
+        both = {first[place], again[place]}
+        found["alike" if len(both) == 1 else "moved" if unclear in both else "contrary"] += 1
+    return _value(Quantity(found[outcome], "1"), entry)
+
+
+def _verdicts(run: str, subject: str, records: Records) -> dict[tuple[str, str, str], str]:
+    """The verdict on each variant of a run beside its baseline, by case, variant and mode."""
+    found = {}
+    for key, case in records.run(run)["cases"].items():
+        if case["subject"] != subject:
+            continue
+        roles = {name: variant["role"] for name, variant in case["variants"].items()}
+        baseline = next((name for name, role in roles.items() if role == "baseline"), None)
+        for name, role in roles.items():
+            if baseline is None or role in ("baseline", "control"):
+                continue
+            shared = case["variants"][name].get("timings", {}).keys()
+            for mode in shared & case["variants"][baseline].get("timings", {}).keys():
+                at = f"{run}/{key}/{name}/{mode}"
+                ratio = stats.ratio(
+                    records.timing(f"{run}/{key}/{baseline}/{mode}"), records.timing(at)
+                )
+                found[key, name, mode] = _judged(ratio, at, records)
+    return found
 
 
 def _geomean(entry: Entry, records: Records) -> Derived:
@@ -749,6 +792,7 @@ FORMS: Mapping[str, Callable[[Entry, Records], Derived]] = {
     "samples": _number(lambda summary: summary.samples),
     "blocks": _number(lambda summary: summary.blocks),
     "outliers": _number(lambda summary: summary.outliers),
+    "alone": _alone,
     "bandwidth": _performed("bytes", "byte/s"),
     "throughput": _performed("flops", "flop/s"),
     "speedup": _speedup,
@@ -757,6 +801,7 @@ FORMS: Mapping[str, Callable[[Entry, Records], Derived]] = {
     "twins-band": _twins_band,
     "margin": _margin,
     "verdict": _verdict,
+    "agreement": _agreement,
     "tally": _tally,
     "geomean": _geomean,
     "ceiling": _ceiling,

@@ -288,7 +288,7 @@ class _Telling:
             return Resolved(placed, words, read, pairs)
         self._only(pairs, what)
         pair = pairs[0]
-        words = sentences.ratio(pair.row, pair.other) if pair.formed else ""
+        words = sentences.figures(pair.row, pair.other) if pair.formed else ""
         return Resolved(placed, words, (pair.row, pair.other), (pair,))
 
     def _versus(self, placed: Placed, citation: Versus) -> Resolved:

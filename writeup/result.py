@@ -61,6 +61,12 @@ class Timing:
         }
 
     @property
+    def alone(self) -> tuple[float, ...]:
+        """Seconds of the calls timed with nobody else in turn; empty where none were."""
+        solo = self.raw.get("solo")
+        return tuple(to_base(v, solo["unit"])[0] for v in solo["samples"]) if solo else ()
+
+    @property
     def invalid(self) -> dict[str, str]:
         """Why a block does not count, by process id."""
         blocks = self.rounds["blocks"] if self.rounds else {}

@@ -56,12 +56,6 @@ def figures(row: Row, other: Row) -> tuple[views.Piece, ...]:
     return (derive.speedup(row, other), *((" (", *words, ")") if words else ()))
 
 
-def ratio(row: Row, other: Row) -> Words:
-    """A ratio without its band, and what its sides differ in by design."""
-    apart = by_design(row, other)
-    return (derive.speedup(row, other), *((" (", *apart, ")") if apart else ()))
-
-
 def over_cases(pairs: Sequence[Comparison], what: str) -> Words:
     """The geometric mean over the cases of one mode, with its worst and best.
 

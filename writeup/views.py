@@ -635,6 +635,8 @@ class TimingRow:
     ratio: Measured | None = None
     verdict: Verdict | None = None
     fraction: Words = ""
+    alone: Words = ""
+    alone_over: Words = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -658,6 +660,7 @@ class ModeSection:
     strips: tuple[Strip, ...] = ()
     rerun: Words = ""
     twins: Words = ""
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -711,6 +714,29 @@ class SourceRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """A verdict that did not come out alike: what it was at first, and in the second run."""
+
+    name: Words
+    case: Words
+    mode: Words
+    first: Measured
+    first_verdict: Verdict
+    again: Measured
+    again_verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A subject in two runs of one artifact: how its verdicts compare, and those that do not."""
+
+    id: str
+    title: Words
+    words: Words
+    rows: tuple[Repeated, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """One artifact: everything in it, and everything that cites it."""
 
@@ -723,6 +749,7 @@ class Result:
     downloads: tuple[Download, ...]
     cited_by: tuple[Link, ...]
     notices: tuple[Notice, ...] = ()
+    again: tuple[Again, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,8 @@ def _both(
 # Modes where they say something: a graph and the host's clock for what a launch costs, regimes
 # of power for the widths that differ in how hard they work.
 PLAIN = ("do_bench",)
-REGIMES = ("do_bench", "do_bench-burst", "do_bench-sustained")
+BURST = (*PLAIN, "do_bench-burst")
+REGIMES = (*BURST, "do_bench-sustained")
 LAUNCHED = ("do_bench", "graph")
 W4096 = _both(
     "w4096",
@@ -145,13 +146,13 @@ W4096 = _both(
     4096,
     4096,
     wide=(*REGIMES, "graph", "host"),
-    narrow=LAUNCHED,
+    narrow=PLAIN,
 )
 W16384 = _both(
     "w16384", "rows that a large program holds in registers", 4096, 16384, wide=PLAIN, narrow=PLAIN
 )
 W32768 = _both(
-    "w32768", "rows that the largest program just holds", 4096, 32768, wide=REGIMES, narrow=PLAIN
+    "w32768", "rows that the largest program just holds", 4096, 32768, wide=BURST, narrow=PLAIN
 )
 W131072 = _both("w131072", "rows that no program holds", 1024, 131072, wide=REGIMES, narrow=PLAIN)
 SHORT = _both(
@@ -161,7 +162,7 @@ SHORT = _both(
     512,
     tags=(),
     wide=(*LAUNCHED, "host"),
-    narrow=(*LAUNCHED, "host"),
+    narrow=LAUNCHED,
 )
 SMALL = _case("small", "the smallest case, ragged", 7, 33, timed=False, tags=("smallest",))
 RAGGED = _case("ragged", "prime rows and odd columns", 1823, 781, timed=False)
@@ -371,7 +372,7 @@ VARIANTS = (
         requires="cuda",
         writes_out=True,
         # Each case is tuned again in every block.
-        cases=_ids(W4096[0], W32768[0], *GATED),
+        cases=_ids(W4096[0], *GATED),
     ),
     Variant(
         id="fused-few-warps",

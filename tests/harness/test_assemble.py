@@ -89,15 +89,18 @@ def _block(planned, ledger, number):
 
 
 def _run(root, findings):
+    machine = environment.describe("cpu")
     return {
         "started": timestamp(),
         "ended": timestamp(),
         "command": ["harness", "run"],
         "seed": 1,
         "protocol": 1,
-        "environment": environment.describe("cpu"),
+        "environment": machine,
         "sources": {"files": {}},
-        **assemble.measured(findings, assemble.Known("cpu", CACHE, "l3"), root),
+        **assemble.measured(
+            findings, assemble.Known("cpu", CACHE, "l3"), root, software=machine["software"]
+        ),
     }
 
 
@@ -120,9 +123,9 @@ def test_a_scripted_measurement_becomes_a_valid_artifact(measured, tmp_path):
 
 def test_what_a_variant_is_comes_from_its_author_and_its_source(measured):
     root, findings = measured
-    rows = assemble.measured(findings, assemble.Known("cpu", CACHE, "l3"), root)["cases"][
-        "doubling.middle"
-    ]["variants"]
+    rows = assemble.measured(findings, assemble.Known("cpu", CACHE, "l3"), root, software={})[
+        "cases"
+    ]["doubling.middle"]["variants"]
     assert rows["pieces"]["file"] == "kernels/doubling/pieces.py"
     assert rows["pieces"]["function"] == "double"
     assert rows["pieces"]["correctness"]["error_beside"]["variant"] == "plain"
@@ -138,9 +141,9 @@ def test_a_block_without_a_failed_variant_counts_places_among_all(measured):
     del late["samples"]["pieces"]
     late["order"] = [[0, 1, 2, 3]] * 6
     found.outcomes["pieces", "middle"] |= {"status": "timeout", "reason": {"text": "hung"}}
-    case = assemble.measured(findings, assemble.Known("cpu", CACHE, "l3"), root)["cases"][
-        "doubling.middle"
-    ]
+    case = assemble.measured(findings, assemble.Known("cpu", CACHE, "l3"), root, software={})[
+        "cases"
+    ]["doubling.middle"]
     rounds = case["rounds"]["host"]
     assert rounds["participants"] == ["plain", "pieces", "twin-a", "twin-b", "copy"]
     assert rounds["blocks"]["doubling.02"]["order"][0] == [0, 2, 3, 4]
@@ -153,9 +156,9 @@ def test_a_variant_out_of_resources_keeps_no_samples(measured):
     [found] = findings.subjects
     reason = {"text": "no memory"}
     found.outcomes["pieces", "middle"] |= {"status": "out_of_resources", "reason": reason}
-    case = assemble.measured(findings, assemble.Known("cpu", CACHE, "l3"), root)["cases"][
-        "doubling.middle"
-    ]
+    case = assemble.measured(findings, assemble.Known("cpu", CACHE, "l3"), root, software={})[
+        "cases"
+    ]["doubling.middle"]
     assert "timings" not in case["variants"]["pieces"]
 
 

@@ -304,6 +304,7 @@ def recorded_torch():
             parallel_info=lambda: "threads : 16\nATen parallel backend: OpenMP\n",
         ),
         version=SimpleNamespace(cuda="13.0"),
+        cuda=SimpleNamespace(get_device_capability=lambda: (9, 0)),
         get_num_threads=lambda: 16,
         get_num_interop_threads=lambda: 16,
         get_float32_matmul_precision=lambda: "highest",

@@ -15,7 +15,7 @@ import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from harness.resources import _USED, assembler, spilled, target
+from harness.resources import asked, assembler, spilled, target
 
 
 @triton.jit
@@ -29,31 +29,36 @@ def compiled(block, **options):
     return triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
 
 
-small = compiled(1024, num_warps=4).asm["ptx"]
-assert target(small).startswith("sm_90"), target(small)
-tool, version = assembler(target(small))
-assert version
-import subprocess
-def registers(ptx):
-    with open("kernel.ptx", "w") as file:
-        file.write(ptx)
-    command = [tool, "-v", f"-arch={target(ptx)}", "kernel.ptx", "-o", "/dev/null"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-    return int(_USED.search(said)[1])
-assert spilled(small, registers(small)) == 0
-assert spilled(small, 9999) is None
-large = compiled(32768, num_warps=4, maxnreg=64).asm["ptx"]
-assert spilled(large, registers(large)) > 0
+def told(kernel):
+    return spilled(kernel.asm["ptx"], kernel.asm["cubin"], asked(kernel.metadata))
+
+
+small = compiled(1024, num_warps=4)
+ptx = small.asm["ptx"]
+assert target(ptx).startswith("sm_90"), target(ptx)
+assert assembler(target(ptx))[1]
+assert told(small) == 0
+large = compiled(32768, num_warps=4, maxnreg=64)
+assert told(large) > 0
+exact = compiled(1024, num_warps=4, enable_fp_fusion=False)
+assert asked(exact.metadata) == ("--fmad=false",)
+assert told(exact) == 0
+assert spilled(ptx, large.asm["cubin"]) is None
 """
 
 
-def test_spills_are_the_assemblers_own_count_and_unknown_where_it_disagrees(tmp_path, root):
+def test_spills_are_told_of_the_very_binary_and_unknown_where_another_comes_out(tmp_path, root):
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(PROGRAM))
     answer = subprocess.run(
         [sys.executable, str(program)],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        env={
+            "PYTHONPATH": str(root),
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(tmp_path),
+            "TRITON_DISABLE_LINE_INFO": "1",
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -216,12 +216,15 @@ def test_every_rule_is_explained():
 CHAIN = re.compile(
     rf"(?P<text>8\.73.ms)  \[(?P<key>[0-9a-f]{{12}})\]\n"
     rf"  what      time of chunked, wide, host\n"
-    rf"  form      time\n"
+    rf"  shown on  stories/softmax/index\.html:\d+:\d+\n"
+    rf"(?:            \S+\n)*"
+    rf"  cited at  kernels/softmax/story\.md:26:21\n"
+    rf"  form      time: the median of the block medians\n"
     rf"  from      {COMMIT}/{RUN}/softmax\.wide/chunked/host\n"
     rf"  artifact  results/{COMMIT}\.json\n"
-    rf"  cited at  kernels/softmax/story\.md:26:21\n"
-    rf"  shown on  .*stories/softmax/index\.html",
-    re.DOTALL,
+    rf"  pointer   /runs/{RUN}/cases/softmax\.wide/variants/chunked/timings/host/samples\n"
+    rf"(?:  block     softmax\.0\d  2 samples, median 8\.\d+.ms\n){{6}}"
+    rf"  estimate  8\.73.ms \(8\.\d+–8\.\d+.ms\), of 6 blocks",
 )
 
 

@@ -4,7 +4,7 @@ import statistics
 import pytest
 
 from tests.worlds import COMMIT, RUN, minimal_artifact
-from writeup import derive, result, selection, stats
+from writeup import derive, rederive, result, selection, stats
 
 POINTER = f"/runs/{RUN}"
 
@@ -49,6 +49,27 @@ def test_a_key_stands_for_the_derivation_whatever_its_outcome(rows):
     before, after = (derive.time(at(each, "chunked")) for each in (rows, other))
     assert before.text != after.text
     assert before.key == after.key
+
+
+def test_a_time_alone_is_the_median_of_its_own_samples_and_stands_beside_the_rounds():
+    document, _ = minimal_artifact(kind="cuda", modes=("do_bench",))
+    timing = document["runs"][RUN]["cases"]["softmax.wide"]["variants"]["chunked"]["timings"]
+    alone = {"name": "do_bench", "version": "1", "unit": "ms", "samples": [3.0, 1.0, 2.0]}
+    timing["do_bench"]["solo"] = alone
+    row = at(rows_of(document), "chunked", mode="do_bench")
+    time, over = derive.alone(row), derive.alone_over(row)
+    assert time.value == pytest.approx(0.002)
+    assert over.value == pytest.approx(0.002 / derive.seconds(row).value)
+    records = rederive.Records({COMMIT: document}, {}, {})
+    for evidence in (time, over):
+        entry = rederive.Entry(
+            evidence.key, evidence.form, evidence.at, evidence.args, evidence.text
+        )
+        assert rederive.derive(entry, records).text == evidence.text
+
+
+def test_a_measurement_without_a_time_alone_has_none(rows):
+    assert at(rows, "chunked").taken.alone == ()
 
 
 def test_different_derivations_have_different_keys(rows):

@@ -11,7 +11,9 @@ TIME = Evidence("time", ("c/r/k.w/v/host",), "1.01\u202fms", value=0.00101, unit
 WORD = Evidence("verdict", ("c/r/k.w/v/host", "c/r/k.w/b/host"), "faster")
 CODE = Evidence("source", ("b" * 40,), "if a < 10:\n    b &= 0x1f", args=("1", "2"))
 AMPERSAND = Evidence("name", ("c",), "R&D 7")
-REGISTRY = {each.key: each for each in (TIME, WORD, CODE, AMPERSAND)}
+COUNT = Evidence("registers", ("c/r/k.w/v",), "32", value=32)
+RATIO = Evidence("speedup", ("c/r/k.w/v/host", "c/r/k.w/b/host"), "1.60\u202f×", value=1.6)
+REGISTRY = {each.key: each for each in (TIME, WORD, CODE, AMPERSAND, COUNT, RATIO)}
 NONE = Names(())
 
 
@@ -84,6 +86,9 @@ def test_places_count_characters_not_bytes_or_marks():
         ("<p>a < 5</p>", "5"),
         ("<!-- > --><p>5</p>", "5"),
         ("<p>it's three times</p>", "three times"),
+        ("<p>three<br>times</p>", "three\\ntimes"),
+        ("<p>twi\x01ce</p>", "twice"),
+        ("<p>twi&#x2065;ce</p>", "twice"),
     ],
 )
 def test_a_numeral_that_a_reader_would_see_is_refused(content, numeral):
@@ -131,6 +136,34 @@ def test_evidence_passes_in_text_attributes_drawings_and_data():
 )
 def test_a_digit_typed_beside_evidence_is_refused(content, numeral):
     assert refused(content) == [numeral]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (f"<p>{COUNT.marked} times faster</p>", "32 times"),
+        (f"<p>{COUNT.marked}-fold</p>", "32-fold"),
+        (f"<p>{COUNT.marked} %</p>", "32 %"),
+        (f"<p>{COUNT.marked}× faster</p>", "32×"),
+        ("<p>n512 times faster</p>", "n512 times"),
+        (f"<p>{COUNT.marked}<br>times</p>", "32\ntimes"),
+    ],
+)
+def test_a_figure_of_the_record_is_made_no_ratio_by_typed_words(content, words):
+    (problem,) = gate(content, names=["n512"]).problems
+    assert problem.message.startswith(f"{words!r} is typed")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"<p>{COUNT.marked} × {COUNT.marked} elements</p>",
+        f"<p>{COUNT.marked} registers, sometimes {COUNT.marked}</p>",
+        f"<p>{mark(RATIO.key, '<b>1.60</b>&#8239;×')} over eager</p>",
+    ],
+)
+def test_a_sign_between_extents_or_of_the_evidence_itself_makes_none(content):
+    assert gate(content, names=["n512"]).problems == ()
 
 
 def test_blocks_are_read_apart_and_inline_elements_together():

@@ -104,7 +104,7 @@ def test_both_values_of_what_is_varied_stand_beside_the_ratio(name, chunked, eag
     told = plain(sentences.told_verdict(both.row, both.other))
     assert told.startswith("chunked is faster than eager, 1.")
     assert told.endswith(f" ×, {expected} by design)")
-    assert plain(sentences.ratio(both.row, both.other)).endswith(f" × ({expected} by design)")
+    assert plain(sentences.figures(both.row, both.other)).endswith(f" ×, {expected} by design)")
 
 
 @pytest.mark.parametrize(("name", "chunked", "eager", "expected"), BY_DESIGN[:5])
@@ -120,7 +120,7 @@ def test_equal_values_of_what_may_vary_are_not_told():
     rows = rows_of(varying("dtype", "precision", "case")[0])
     both = pair(rows, "chunked", "eager")
     assert sentences.by_design(both.row, both.other) == ()
-    assert plain(sentences.ratio(both.row, both.other)).endswith("×")
+    assert plain(sentences.figures(both.row, both.other)).endswith(" ×)")
 
 
 def test_over_several_measurements_what_is_varied_is_told_once():

@@ -205,7 +205,15 @@ def test_a_site_of_every_form_is_confirmed(tmp_path, pages, recorded):
 def test_every_form_that_the_generator_has_is_derived_again(recorded):
     copy, artifact = recorded
     forms = {each.form for each in every_form(artifact, copy)}
-    assert forms | {"twins", "twins-band", "margin", "glossary", "metric"} == set(rederive.FORMS)
+    assert forms | {
+        "twins",
+        "twins-band",
+        "margin",
+        "glossary",
+        "metric",
+        "alone",
+        "agreement",
+    } == set(rederive.FORMS)
 
 
 def test_an_altered_digit_is_found_even_under_a_new_manifest(tmp_path, pages, recorded):
