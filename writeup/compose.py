@@ -43,8 +43,16 @@ _BLIND_SPOTS: tuple[views.Words, ...] = (
         "is prose."
     ),
     (
-        "A comparison made by order alone, as in a sentence that only names two variants, is found "
-        "where a comparative stands beside a name, not where it is implied."
+        "A quantity without a numeral, as in a handful, and a Roman number in plain letters are "
+        "words."
+    ),
+    (
+        "A comparison is found by its words, and their list is finite: one that is made by order "
+        "alone, or told as a picture, reads like any other sentence."
+    ),
+    (
+        "What a record says in free words was written before its run. Its numerals are refused; "
+        "its comparisons are expectations and are not held against the samples."
     ),
     (
         "Where a mark stands in a figure: its figures are checked against the samples, its place "

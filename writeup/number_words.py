@@ -156,12 +156,15 @@ MULTIPLE = re.compile(
 
 _AMOUNT = rf"{_NUMBER}(?:ish)?(?:{_GAP}{_QUALIFIER}){{0,2}}(?:{_GAP}of)?(?:{_GAP})?"
 
+_SOME = "(?:ones|twos|threes|fours|fives|sevens|eights|nines)"
+
 COUNT = re.compile(
     _BEGIN
     + "(?:"
     + "|".join(
         (
-            rf"(?!one{_GAP}day{_END}){_AMOUNT}{_UNIT}",  # "one day" is some day
+            # "one day" is some day, and "ones" are no seconds.
+            rf"(?!one{_GAP}day{_END})(?!{_SOME}{_END}){_AMOUNT}{_UNIT}",
             rf"{_RATED}(?:{_GAP}per{_GAP}|/){_PERIOD}",
             # "Two kernels a second time" is no rate.
             rf"{_RATED}{_GAP}(?:an?|each|every){_GAP}{_PERIOD}{_NOT_BEFORE_NOUN}",

@@ -110,7 +110,7 @@ _COMMON_ENDS = {"com", "org", "net", "edu", "gov", "io", "dev", "ai", "de", "uk"
 _ACCOUNT = re.compile(r"(?<![\w.+-])[A-Za-z_][\w.-]*@[A-Za-z][\w-]*(?:\.[\w-]+)*(?![\w(@])")
 _HOST = re.compile(
     r"(?<![\w.-])(?:ip(?:-\d{1,3}){4}(?!\w)"
-    r"|[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.(?:local|localdomain|internal|intranet|lan|corp)(?![\w.(-]))"
+    r"|[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.(?:local|localdomain|internal|intranet|lan|corp)(?![\w(-]|\.\w))"
 )
 _IPV4 = re.compile(r"(?<![\w.-])(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?![\w-]|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:]*(?![\w:])")

@@ -222,3 +222,8 @@ def test_what_is_typed_beside_a_name_is_still_found():
 )
 def test_a_long_text_is_read_to_its_end(text):
     assert typed(text + " twice", NOBODY)[-1].end == len(text) + len(" twice")
+
+
+@pytest.mark.parametrize("text", ["the other ones", "rows in fours", "twos and threes"])
+def test_a_plural_is_no_number_of_seconds(text):
+    assert list(numerals(text)) == []

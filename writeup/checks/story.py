@@ -208,14 +208,13 @@ def hidden_loss(_: Sources, told: Mapping[str, Told]) -> Iterator[Problem]:
 
 
 def _headline(each: Told) -> tuple[int, int] | None:
-    """Where a study has a headline: the key, or a comparison above its text or in a heading."""
+    """Where a study has a headline: the key, or a comparison in its front matter or a heading."""
     if each.story.front.headline is not None:
         return each.story.front.place("headline")
     headings = {heading.line for heading in each.story.headings}
-    first = min(headings, default=each.story.text.count("\n") + 2)
     fence = _front_end(each)
     for placed in each.story.citations:
-        above = placed.line < min(first, fence) or placed.line in headings
+        above = placed.line < fence or placed.line in headings
         if above and isinstance(placed.citation, (Ratio, Versus, Claim)):
             return placed.line, placed.column
     return None
