@@ -28,28 +28,6 @@ from writeup.told import Told
 
 UNMEASURED = views.Verdict(views.Tone.BLANK, "not measured yet")
 
-_BLIND_SPOTS: tuple[views.Words, ...] = (
-    (
-        "A figure inside a picture that was drawn elsewhere is pixels; its alternative text is "
-        "read, "
-        "the pixels are not."
-    ),
-    (
-        "A number in words that multiplies nothing and stands before no unit, as in a count of "
-        "rows, "
-        "is prose."
-    ),
-    (
-        "A comparison made by order alone, as in a sentence that only names two variants, is found "
-        "where a comparative stands beside a name, not where it is implied."
-    ),
-    (
-        "Where a mark stands in a figure: its figures are checked against the samples, its place "
-        "on the axes is drawn from them and not checked again."
-    ),
-    "An artifact forged by hand is consistent with itself; measuring again is what finds it.",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Composed:
@@ -353,7 +331,7 @@ def _literals(sources: Sources, told: Mapping[str, Told]) -> views.Literals:
             views.Literal(views.Code(derive.term(word)), reason)
             for word, reason in sorted(terms.items())
         ),
-        blind_spots=(*_BLIND_SPOTS, *_silenced(sources.config)),
+        blind_spots=(*methodology.BLIND_SPOTS, *_silenced(sources.config)),
     )
 
 
@@ -375,7 +353,7 @@ def _method() -> views.Method:
         "build refuses.",
         chapters=methodology.chapters(),
         rules=tuple(
-            views.Chapter(rule.id, rule.id, partial(_rule_body, rule), rule.refuses)
+            views.Chapter(rule.id, rule.title, partial(_rule_body, rule), rule.refuses)
             for rule in explain.rules().values()
         ),
     )
