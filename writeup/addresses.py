@@ -23,9 +23,15 @@ _KEYED = ("ceilings", "experiments", "environment", "controls", "documents")
 _CONSTANTS = {
     "LEVEL": "level",
     "MIN_BLOCKS": "level",
+    "LEFT_OUT": "level",
+    "COVERAGE": "level",
+    "LEAST_DIGITS": "level",
+    "MOST_DIGITS": "level",
+    "PLAIN_DIGITS": "level",
     "BLOCKS": "blocks",
     "OUTLIER_MADS": "blocks",
     "MARGIN": "margin",
+    "TAIL": "margin",
 }
 _UNLINKED = ("tick", "digest", "size", "glossary")
 _OF_BLOB = ("source", "diff")

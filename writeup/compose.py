@@ -31,36 +31,6 @@ UNMEASURED = views.Verdict(views.Tone.BLANK, "not measured yet")
 UNCOMPARED = views.Verdict(views.Tone.BLANK, "recorded, nothing compared")
 _UNTOLD = "No story has been written of this yet: the page is made from the record alone."
 
-_BLIND_SPOTS: tuple[views.Words, ...] = (
-    (
-        "A figure inside a picture that was drawn elsewhere is pixels; its alternative text is "
-        "read, "
-        "the pixels are not."
-    ),
-    (
-        "A number in words that multiplies nothing and stands before no unit, as in a count of "
-        "rows, "
-        "is prose."
-    ),
-    (
-        "A quantity without a numeral, as in a handful, and a Roman number in plain letters are "
-        "words."
-    ),
-    (
-        "A comparison is found by its words, and their list is finite: one that is made by order "
-        "alone, or told as a picture, reads like any other sentence."
-    ),
-    (
-        "What a record says in free words was written before its run. Its numerals are refused; "
-        "its comparisons are expectations and are not held against the samples."
-    ),
-    (
-        "Where a mark stands in a figure: its figures are checked against the samples, its place "
-        "on the axes is drawn from them and not checked again."
-    ),
-    "An artifact forged by hand is consistent with itself; measuring again is what finds it.",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Composed:
@@ -404,7 +374,7 @@ def _literals(sources: Sources, told: Mapping[str, Told]) -> views.Literals:
             views.Literal(views.Code(derive.term(word)), reason)
             for word, reason in sorted(terms.items())
         ),
-        blind_spots=(*_BLIND_SPOTS, *_silenced(sources.config)),
+        blind_spots=(*methodology.BLIND_SPOTS, *_silenced(sources.config)),
     )
 
 
@@ -426,7 +396,7 @@ def _method() -> views.Method:
         "build refuses.",
         chapters=methodology.chapters(),
         rules=tuple(
-            views.Chapter(rule.id, rule.id, partial(_rule_body, rule), rule.refuses)
+            views.Chapter(rule.id, rule.title, partial(_rule_body, rule), rule.refuses)
             for rule in explain.rules().values()
         ),
     )

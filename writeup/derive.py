@@ -14,7 +14,16 @@ from collections.abc import Mapping, Sequence
 
 from writeup import roofline, stats
 from writeup.evidence import Evidence
-from writeup.quantity import SPACE, Quantity, show, show_band, tick
+from writeup.quantity import (
+    LEAST_DIGITS,
+    MOST_DIGITS,
+    PLAIN_DIGITS,
+    SPACE,
+    Quantity,
+    show,
+    show_band,
+    tick,
+)
 from writeup.result import Artifact, Case, Ceiling, Run, Variant, quantity
 from writeup.selection import Row
 from writeup.strict import Json, pointer
@@ -417,15 +426,37 @@ def size(path: str, content: bytes) -> Evidence:
 
 
 def constant(key: str) -> Evidence:
-    """A constant of the statistics, as the code that uses it has it."""
-    value = {
-        "LEVEL": Quantity(stats.LEVEL, "%"),
-        "MARGIN": Quantity(stats.MARGIN, "%"),
-        "BLOCKS": Quantity(stats.BLOCKS, "1"),
-        "MIN_BLOCKS": Quantity(stats.MIN_BLOCKS, "1"),
-        "OUTLIER_MADS": Quantity(stats.OUTLIER_MADS, "1"),
-    }[key]
-    return _shown("constant", (), (key,), value, None, label=key.lower().replace("_", " "))
+    """A constant of the program, or what follows from one, as the code that uses it has it.
+
+    LEFT_OUT, COVERAGE and TAIL are of the band over BLOCKS blocks: how many it leaves out at
+    either end, its exact coverage, and the chance that the truth lies beyond one of its ends.
+    """
+    label = key.lower().replace("_", " ")
+    return _shown("constant", (), (key,), _CONSTANTS[key], None, label=label)
+
+
+def _of_the_band() -> dict[str, Quantity]:
+    band = stats.interval(range(stats.BLOCKS))
+    if band is None:
+        raise ValueError("a run of record has too few blocks for a band")
+    return {
+        "LEFT_OUT": Quantity(int(band.low), "1"),
+        "COVERAGE": Quantity(band.coverage, "%"),
+        "TAIL": Quantity((1 - band.coverage) / 2, "%"),
+    }
+
+
+_CONSTANTS = {
+    "LEVEL": Quantity(stats.LEVEL, "%"),
+    "MARGIN": Quantity(stats.MARGIN, "%"),
+    "BLOCKS": Quantity(stats.BLOCKS, "1"),
+    "MIN_BLOCKS": Quantity(stats.MIN_BLOCKS, "1"),
+    "OUTLIER_MADS": Quantity(stats.OUTLIER_MADS, "1"),
+    "LEAST_DIGITS": Quantity(LEAST_DIGITS, "1"),
+    "MOST_DIGITS": Quantity(MOST_DIGITS, "1"),
+    "PLAIN_DIGITS": Quantity(PLAIN_DIGITS, "1"),
+    **_of_the_band(),
+}
 
 
 def axis(value: float, unit: str) -> Evidence:

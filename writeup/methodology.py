@@ -1,182 +1,98 @@
 """How a time, a band, a verdict and a ceiling are made here: the chapters of the method page.
 
-Every constant in them comes from the code that uses it.
+They travel with the package as Markdown, like the rules, which they link to. A constant stands
+in them as a literal that names it, `[LEVEL]{.literal reason="constant"}`, and is drawn with the
+value that the code has which uses it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cache, partial
+from importlib.resources import files
 
-from writeup import derive, views
-from writeup.views import Chapter, Code, Words
+from writeup import addresses, derive, document, views
+from writeup.document import Literal, Placed, Story
+from writeup.views import Chapter, Link, Words
 
-_BLOCKS = derive.constant("BLOCKS")
-_LEVEL = derive.constant("LEVEL")
-_MARGIN = derive.constant("MARGIN")
-_FEWEST = derive.constant("MIN_BLOCKS")
-_FAR = derive.constant("OUTLIER_MADS")
+# In the order in which a sceptical reader asks; what the gate cannot see comes last.
+ORDER = (
+    "questions",
+    "checking",
+    "samples",
+    "blocks",
+    "level",
+    "margin",
+    "failures",
+    "ceilings",
+    "predictions",
+)
+
+BLIND_SPOTS: tuple[Words, ...] = (
+    (
+        "A figure inside a picture that was drawn elsewhere is pixels; its alternative text is "
+        "read, the pixels are not."
+    ),
+    (
+        "A number in words that multiplies nothing and stands before no unit, as in a count of "
+        "rows, is prose."
+    ),
+    (
+        "Words are read as English. What is no digit is not found in another language, in letters "
+        "that only look like others, or in Roman numerals of plain letters; nor are the numbers "
+        "of a list, which the browser counts."
+    ),
+    (
+        "A cited figure may stand beside the wrong words. Times, fold and percent behind it are "
+        "refused; that registers are called bytes is not seen."
+    ),
+    (
+        "A comparison is found by its words, and their list is finite: one that is made by order "
+        "alone, or told as a picture, reads like any other sentence."
+    ),
+    (
+        "What a record says in free words was written before its run. Its numerals are refused; "
+        "its comparisons are expectations and are not held against the samples."
+    ),
+    (
+        "Where a mark stands in a figure: its figures are checked against the samples, its place "
+        "on the axes is drawn from them and not checked again."
+    ),
+    "An artifact forged by hand is consistent with itself; measuring again is what finds it.",
+)
+"""What the gate cannot see."""
 
 
 def chapters() -> tuple[Chapter, ...]:
-    """In the order in which a sceptical reader asks."""
-    return tuple(Chapter(name, title, _body(paragraphs)) for name, title, paragraphs in _CHAPTERS)
+    """Every chapter, in order."""
+    told = [Chapter(name, *_read(name)) for name in ORDER]
+    return (*told, Chapter("limits", "What the gate cannot see", _limits))
 
 
-def _body(paragraphs: Sequence[Words]) -> views.Body:
-    return lambda pen: "".join(f"<p>{pen.draw(words)}</p>\n" for words in paragraphs)
+@cache
+def _read(name: str) -> tuple[str, views.Body]:
+    """The title of a chapter, and what draws it."""
+    text = (files("writeup") / "method" / f"{name}.md").read_text("utf-8")
+    title, body = text.split("\n\n", 1)
+    page = document.parse_page(body, f"method/{name}.md", prefix=f"{name}-", below=2)
+    return title.removeprefix("# "), partial(_drawn, page)
 
 
-_CHAPTERS: tuple[tuple[str, str, tuple[Words, ...]], ...] = (
-    (
-        "samples",
-        "A sample",
-        (
-            (
-                "A sample is one timed observation, kept as the timer gave it, with the number of "
-                "launches that it holds. Variants take turns sample by sample, in an order drawn "
-                "anew "
-                "for every round from the recorded seed, so that they share one state of the "
-                "machine: "
-                "what drifts, drifts for all of them. No sample of a finished block is dropped; a "
-                "block that was lost or throttled counts as a whole or not at all."
-            ),
-            (
-                "A mode says what one sample holds and is part of what a measurement is. In a cold "
-                "mode the caches are flushed before each sample; in a hot one they are not. Cases "
-                "never mix within a round."
-            ),
-        ),
-    ),
-    (
-        "blocks",
-        "A time",
-        (
-            (
-                (
-                    "The unit of inference is the block, one fresh process: a process carries its "
-                    "own "
-                    "luck of allocation and placement, so samples of one process are no "
-                    "independent "
-                    "witnesses. A run of record has "
-                ),
-                _BLOCKS,
-                " blocks. Each block gives its median, and the time is the median of these.",
-            ),
-            (
-                (
-                    "The quartiles, the smallest and the largest sample describe all samples "
-                    "together "
-                    "and carry no verdict. An outlier, further than "
-                ),
-                _FAR,
-                " median absolute deviations from the median, is counted and stays in.",
-            ),
-        ),
-    ),
-    (
-        "level",
-        "A band",
-        (
-            (
-                (
-                    "The band beside an estimate is the exact order-statistic interval of the "
-                    "block "
-                    "medians, at a level of at least "
-                ),
-                _LEVEL,
-                ". It assumes no distribution and needs no seed. Below ",
-                _FEWEST,
-                " blocks there is none, and none is shown.",
-            ),
-            (
-                "A speed-up is the time of the baseline by the time of the variant, block by "
-                "block: "
-                "the median over paired blocks of the logarithm of that ratio, with the same "
-                "interval. Over cases it is told as a geometric mean, never without the worst and "
-                "the best."
-            ),
-        ),
-    ),
-    (
-        "margin",
-        "A verdict",
-        (
-            (
-                "A difference is worth telling beyond a margin of practice, ",
-                _MARGIN,
-                " unless the case names another; it is never made from the noise. A variant is ",
-                Code("faster"),
-                " if the whole band lies above the margin, ",
-                Code("slower"),
-                " if it lies below, the ",
-                Code("same"),
-                " if it lies inside; otherwise we ",
-                Code("cannot tell"),
-                ".",
-            ),
-            (
-                "In the rounds of every case run A/A twins: two equal variants with outputs of "
-                "their "
-                "own. Where their band leaves the margin or is wider than it, nothing can be "
-                "called "
-                "the same, and a difference must clear the margin and the twins' own distance."
-            ),
-        ),
-    ),
-    (
-        "ceilings",
-        "A ceiling",
-        (
-            (
-                "Ceilings are measured in the same run on the same device as what stands under "
-                "them: "
-                "a sweep of copies for memory, of matrix products for arithmetic. A ceiling is the "
-                "best median over its probes, and names the probe that reached it. The matched "
-                "copy "
-                "is a copy of the case's own bytes, timed in the case's own rounds: what a kernel "
-                "that reads each input once and writes each output once can be held against."
-            ),
-            (
-                "Work is counted, not measured: each input once, each output once, and the "
-                "operations "
-                "by the convention that the record prints. What lies above the matched copy "
-                "and above the memory ceiling by more than the bands had its bytes miscounted, or "
-                "found them in a cache, and stops the build. Above the copy alone is a variant "
-                "that obtains its output otherwise than the copy does."
-            ),
-        ),
-    ),
-    (
-        "failures",
-        "What did not work",
-        (
-            (
-                "Before anything is timed, every variant passes a gate against an oracle of higher "
-                "precision, on fresh inputs, and the gate itself is tried with mistakes planted in "
-                "the real kernels. A variant that fails has a status, a reason and no time. What "
-                "could not run on the device is a row too."
-            ),
-        ),
-    ),
-    (
-        "questions",
-        "Three questions to ask of any writeup",
-        (
-            (
-                "Which order makes it checkable? The problem, the roofline, the steps, the result: "
-                "what was slow and for whom, what the machine allows, what each idea brought, and "
-                "where the headline does not hold."
-            ),
-            (
-                "What belongs in it about a regression? All of it: every measured case and mode in "
-                "which the verdict flips or is unclear stands in the result, and no story can trim "
-                "that block."
-            ),
-            (
-                "What if a number is in no artifact? Then it is not on the page: the build fails "
-                "on "
-                "every numeral that does not come from one."
-            ),
-        ),
-    ),
-)
+def _drawn(page: Story, pen: views.Pen) -> str:
+    return document.to_html(
+        page,
+        evidence_html=lambda piece: pen.draw(_said(piece)),
+        evidence_text=lambda piece: pen.plain(_said(piece)),
+        block_html=lambda placed: pen.draw(_said(placed)),
+    )
+
+
+def _said(piece: Placed | Literal) -> Words:
+    """The constant that a literal names. Raises KeyError where there is none."""
+    return derive.constant(piece.text)
+
+
+def _limits(pen: views.Pen) -> str:
+    link = Link("listed with their reasons", addresses.LITERALS)
+    listed: Words = ("Digits that are no results, and names that hold digits, are ", link, ".")
+    points = "".join(f"<li>{pen.draw(words)}</li>\n" for words in BLIND_SPOTS)
+    return f'<p>{pen.draw(listed)}</p>\n<ul class="plainlist">\n{points}</ul>\n'

@@ -9,13 +9,24 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from writeup import stats
-from writeup.quantity import SPACE, Quantity, show, show_band, tick, to_base
+from writeup.quantity import (
+    LEAST_DIGITS,
+    MOST_DIGITS,
+    PLAIN_DIGITS,
+    SPACE,
+    Quantity,
+    show,
+    show_band,
+    tick,
+    to_base,
+)
 
 
 class UnderivableError(ValueError):
@@ -718,12 +729,30 @@ def _size(entry: Entry, records: Records) -> Derived:
     return _value(Quantity(len(_file(entry, records)), "byte"), entry)
 
 
+def _beyond(out: int, count: int) -> float:
+    """The chance that the median lies beyond an end of a band that leaves `out` of `count` out."""
+    return float(sum(math.comb(count, each) for each in range(out + 1)) / 2**count)
+
+
+def _left_out(count: int) -> int:
+    """How many values the band leaves out at either end, at most, to cover the level."""
+    outs = (out for out in range(count) if 1 - 2 * _beyond(out, count) >= stats.LEVEL)
+    return max(outs)
+
+
 _CONSTANTS = {
     "LEVEL": Quantity(stats.LEVEL, "%"),
     "MARGIN": Quantity(stats.MARGIN, "%"),
     "BLOCKS": Quantity(stats.BLOCKS, "1"),
     "MIN_BLOCKS": Quantity(stats.MIN_BLOCKS, "1"),
     "OUTLIER_MADS": Quantity(stats.OUTLIER_MADS, "1"),
+    # Of the band over a run of record, from the binomial itself.
+    "LEFT_OUT": Quantity(_left_out(stats.BLOCKS), "1"),
+    "COVERAGE": Quantity(1 - 2 * _beyond(_left_out(stats.BLOCKS), stats.BLOCKS), "%"),
+    "TAIL": Quantity(_beyond(_left_out(stats.BLOCKS), stats.BLOCKS), "%"),
+    "LEAST_DIGITS": Quantity(LEAST_DIGITS, "1"),
+    "MOST_DIGITS": Quantity(MOST_DIGITS, "1"),
+    "PLAIN_DIGITS": Quantity(PLAIN_DIGITS, "1"),
 }
 
 

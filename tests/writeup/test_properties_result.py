@@ -157,12 +157,12 @@ def damaged(draw):
         elif what == "rename" and isinstance(parent, dict):
             parent[draw(keys)] = parent.pop(key)
         elif what == "add" and isinstance(parent, dict):
-            parent[draw(keys)] = draw(hostile)
+            parent[draw(keys)] = copy.deepcopy(draw(hostile))
         elif what == "swap":
             other = draw(st.sampled_from(list(places(document))))
             parent[key] = copy.deepcopy(held(document, other))
         else:
-            parent[key] = draw(hostile)
+            parent[key] = copy.deepcopy(draw(hostile))
     return document
 
 
