@@ -38,6 +38,7 @@ TERMS: Mapping[str, str] = {
     "sm_90": "a compilation target",
     "sm_90a": "a compilation target",
     "SHA-256": "a digest",
+    "cuCtxResetPersistingL2Cache": "a function of the CUDA driver",
     "UTF-8": "an encoding",
 }
 
