@@ -73,7 +73,9 @@ def judge(problems: tuple[Problem, ...], document=None) -> None:
         assert problem.line >= 0
     if document is None:
         return
-    for problem in problems[:MOST_PROBLEMS]:
+    for problem in problems:
+        if problem.message.startswith(f"more than {MOST_PROBLEMS} problems"):
+            continue
         where, colon, _ = problem.message.partition(": ")
         assert colon
         assert where.startswith("/")
