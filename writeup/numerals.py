@@ -80,6 +80,8 @@ def figures(text: str, *, ratios_only: bool = False) -> list[Found]:
     for numeral in numerals(text):
         behind = after.match(text, numeral.end)
         if numeral.kind is not Kind.DIGIT:
+            if _is_type(text, numeral):
+                continue
             if not ratios_only or numeral.kind is Kind.MULTIPLE:
                 found.append(numeral)
         elif behind is not None:
@@ -87,6 +89,15 @@ def figures(text: str, *, ratios_only: bool = False) -> list[Found]:
                 Found(numeral.start, behind.end(), text[numeral.start : behind.end()], Kind.COUNT)
             )
     return found
+
+
+def _is_type(text: str, found: Found) -> bool:
+    """Whether a word names a type or a thing: "half" of nothing, or "double" set in code."""
+    if found.text == "half":
+        return True
+    before, behind = text[: found.start][-1:], text[found.end :][:1]
+    code = before in {"", ".", "=", "("} and behind in {"", "(", ")", ",", "."}
+    return found.text == "double" and code
 
 
 def typed(text: str, names: Names) -> list[Found]:

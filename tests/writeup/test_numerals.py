@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from writeup.numerals import Kind, Names, numerals, typed
+from writeup.numerals import Kind, Names, figures, numerals, typed
 
 NOBODY = Names(())
 
@@ -213,6 +213,18 @@ def test_a_term_is_let_through_by_its_name_and_not_by_its_shape():
 
 def test_what_is_typed_beside_a_name_is_still_found():
     assert [f.text for f in typed("L2.5 and bn64-2", Names(["L2", "bn64"]))] == ["5", "2"]
+
+
+@pytest.mark.parametrize(
+    "text", ["half", "half warp", "x.half()", "softmax(x.double(), dim)", "dtype=double"]
+)
+def test_an_element_type_in_code_is_no_figure(text):
+    assert figures(text) == []
+
+
+@pytest.mark.parametrize("text", ["double the speed", "in half the time", "halved", "(half of it)"])
+def test_a_multiple_among_code_is_a_figure_all_the_same(text):
+    assert len(figures(text)) == 1
 
 
 @pytest.mark.parametrize(

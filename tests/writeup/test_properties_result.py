@@ -73,7 +73,9 @@ def judge(problems: tuple[Problem, ...], document=None) -> None:
         assert problem.line >= 0
     if document is None:
         return
-    for problem in problems[:MOST_PROBLEMS]:
+    for problem in problems:
+        if problem.message.startswith(f"more than {MOST_PROBLEMS} problems"):
+            continue
         where, colon, _ = problem.message.partition(": ")
         assert colon
         assert where.startswith("/")
@@ -116,6 +118,7 @@ deep = [None]
 for _ in range(60):
     deep = [deep]
 
+plain = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
 hostile = st.one_of(
     st.none(),
     st.booleans(),
@@ -131,10 +134,10 @@ hostile = st.one_of(
     ),
     st.text(st.characters(), max_size=8),
     st.sampled_from([[], {}, [[]], {"": {}}, [{}], {"value": 1}, deep, [1, "a", None], {"a": deep}]),
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
-        max_leaves=6,
+    st.lists(plain | st.lists(plain, max_size=3), max_size=3),
+    st.dictionaries(
+        st.text(max_size=3), plain | st.dictionaries(st.text(max_size=3), plain, max_size=3),
+        max_size=3,
     ),
 )  # fmt: skip
 keys = st.sampled_from(["", "a", "\ud800", "\ue001", "~/", "x" * 3000, "schema", "samples", "0"])
