@@ -722,9 +722,9 @@ def test_an_unknown_prediction_is_refused_with_those_there_are(refused):
     ],
 )
 def test_a_fact_that_is_not_there_is_refused_with_what_is(refused, citation, hint):
-    rule, message, _ = refused(citation)
+    rule, message, told = refused(citation)
     assert rule == "unknown-citation"
-    assert hint in message
+    assert hint in f"{message}: {told}"
 
 
 # Source.

@@ -152,7 +152,8 @@ def _paragraphs(each: Told) -> list[_Paragraph]:
     found: dict[int, _Paragraph] = {}
     for run in text_runs(each.story):
         found.setdefault(starts[run.line - 1], _Paragraph()).runs.append(run)
-    for placed in each.story.citations:
+    # Where nobody tells the record, the citations are the generator's and stand in no line.
+    for placed in each.story.citations if each.setting is None else ():
         found.setdefault(starts[placed.line - 1], _Paragraph()).cited.update(_variants(placed))
     return [found[at] for at in sorted(found)]
 
