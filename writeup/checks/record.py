@@ -183,7 +183,9 @@ def _least(shares: list[Quantity]) -> float:
 def not_concluded(sources: Sources, _: Mapping[str, Told]) -> Iterator[Problem]:
     """An experiment that does not say what it cannot show, and what comes next."""
     for artifact, run in _runs(sources):
-        for subject, experiment in run.experiments.items():
+        subjects = dict.fromkeys([*run.experiments, *(c.subject for c in run.cases.values())])
+        for subject in subjects:
+            experiment = run.experiments.get(subject, {})
             lacks = [
                 what
                 for key, what in (
@@ -193,7 +195,8 @@ def not_concluded(sources: Sources, _: Mapping[str, Told]) -> Iterator[Problem]:
                 if says_nothing(experiment.get(key))
             ]
             if lacks:
-                where = run.pointer + pointer("experiments", subject)
+                known = pointer("experiments", subject) if experiment else ""
+                where = run.pointer + known
                 message = f"the experiment does not say {' nor '.join(lacks)}"
                 hint = "fill in cannot_conclude and next in experiment.py, and measure again"
                 yield _at(artifact, where, "not-concluded", message, hint)
