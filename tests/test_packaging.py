@@ -189,7 +189,7 @@ def test_a_run_in_fresh_processes_finds_our_harness_among_foreign_folders(from_w
     files = session["sources"]["files"]
     assert {path for path in files if path.startswith("kernels/")} == {
         f"kernels/demo/{name}.py"
-        for name in ("eager", "experiment", "reference", "single_pass", "work")
+        for name in ("by_row", "eager", "experiment", "reference", "single_pass", "work")
     }
     assert not [path for path in files if path.startswith(("harness/", "templates/", "tests/"))]
 

@@ -6,7 +6,7 @@ import torch
 
 from harness.experiment import Case, Experiment, Mistake, Prediction, Tolerance, Variant, Work
 
-from . import eager, reference, single_pass, work
+from . import by_row, eager, reference, single_pass, work
 
 ITEMSIZE = 4  # float32
 
@@ -98,6 +98,19 @@ experiment = Experiment(
             idea="never store the product",
             function=single_pass.scale_and_shift,
             expression="torch.add(bias, x, alpha=SCALE)",
+            backend="ATen",
+            rounding="to the dtype after the sum, and after the product where it is not fused",
+        ),
+        # What did not work is measured and told too: it stays, as an attempt.
+        Variant(
+            id="by-row",
+            role="attempt",
+            parent="single-pass",
+            lever="memory access",
+            what="a call for each row",
+            idea="a row fits into a cache",
+            function=by_row.scale_and_shift,
+            expression="torch.add(bias, row, alpha=SCALE) for each row",
             backend="ATen",
             rounding="to the dtype after the sum, and after the product where it is not fused",
         ),

@@ -10,7 +10,15 @@ from writeup import scaffold
 from writeup.config import Config
 from writeup.errors import WriteupError
 
-FILES = ["eager.py", "experiment.py", "reference.py", "single_pass.py", "story.md", "work.py"]
+FILES = [
+    "by_row.py",
+    "eager.py",
+    "experiment.py",
+    "reference.py",
+    "single_pass.py",
+    "story.md",
+    "work.py",
+]
 
 
 @pytest.fixture
