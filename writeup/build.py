@@ -205,7 +205,10 @@ def _stale(sources: Sources, runs: int) -> Iterator[str]:
     """How many of the runs are stale, which, and why."""
     found = staleness.stale_runs(sources.artifacts.values(), sources.today)
     if found:
-        told = ", ".join(f"{address} ({why.reasons})" for address, why in found.items())
+        alike: dict[str, list[str]] = {}
+        for address, why in found.items():
+            alike.setdefault(why.reasons, []).append(address.partition("/")[2])
+        told = ", ".join(f"{' and '.join(names)} ({why})" for why, names in alike.items())
         are = "is" if len(found) == 1 else "are"
         yield f"{len(found)} of {_plural(runs, 'run')} {are} stale: {told}"
 

@@ -45,13 +45,18 @@ class Stale:
 
     @property
     def reasons(self) -> str:
-        """The reasons in a line, for a terminal."""
+        """The reasons in a line, for a terminal: pages name every file."""
         told = [
-            *(f"{path} has changed" for path in self.changed),
-            *(f"{path} is gone" for path in self.gone),
-            *(["the way of measuring has changed"] if self.raised else []),
+            f"{_first(self.changed)} changed" if self.changed else "",
+            f"{_first(self.gone)} gone" if self.gone else "",
+            "the way of measuring changed" if self.raised else "",
         ]
-        return "; ".join(told)
+        return "; ".join(filter(None, told))
+
+
+def _first(paths: tuple[str, ...]) -> str:
+    rest = len(paths) - 1
+    return f"{paths[0]} and {rest} more" if rest else paths[0]
 
 
 def kernel_files(loaded: Iterable[str], folders: Iterable[str]) -> tuple[str, ...]:
