@@ -1,4 +1,4 @@
-"""Puts the theme and the schema inside the `writeup` package of a wheel.
+"""Puts the theme, the schema and the protocols inside the `writeup` package of a wheel.
 
 In a checkout they lie beside it (`writeup/resources.py` knows both places), and an editable
 install must not carry copies: they would go stale, and a folder `writeup` that holds nothing
@@ -14,6 +14,9 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+# What the harness writes by and the generator reads by.
+_SHARED = ("result.schema.json", "protocols.json")
+
 
 class Assets(BuildHookInterface):  # type: ignore[type-arg]
     """Hatchling's custom hook; it does nothing to an editable install."""
@@ -22,14 +25,13 @@ class Assets(BuildHookInterface):  # type: ignore[type-arg]
         if version == "editable":
             return
         # From outside the tree: a file of the tree is taken from its place, not copied, and
-        # the harness needs the schema where it is.
+        # the harness needs its own where they are.
         self._scratch = tempfile.TemporaryDirectory()
-        schema = Path(self._scratch.name) / "result.schema.json"
-        shutil.copyfile(Path(self.root) / "harness" / schema.name, schema)
-        build_data["force_include"] |= {
-            "templates": "writeup/templates",
-            str(schema): f"writeup/{schema.name}",
-        }
+        build_data["force_include"]["templates"] = "writeup/templates"
+        for name in _SHARED:
+            copied = Path(self._scratch.name) / name
+            shutil.copyfile(Path(self.root) / "harness" / name, copied)
+            build_data["force_include"][str(copied)] = f"writeup/{name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         if version != "editable":

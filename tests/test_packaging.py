@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+SHARED = ("result.schema.json", "protocols.json")
 FOREIGN = ("harness", "templates", "kernels", "tests", "results")
 
 
@@ -113,13 +114,14 @@ def test_wheel_holds_two_packages_and_nothing_else(root, wheel):
         files_of(root / "writeup")
         | files_of(root / "harness")
         | packed
-        | {"writeup/result.schema.json"}
+        | {f"writeup/{name}" for name in SHARED}
     )
 
 
-def test_both_packages_have_the_same_schema(wheel):
+@pytest.mark.parametrize("name", SHARED)
+def test_both_packages_have_the_same_schema_and_protocols(wheel, name):
     archive = zipfile.ZipFile(wheel)
-    assert archive.read("writeup/result.schema.json") == archive.read("harness/result.schema.json")
+    assert archive.read(f"writeup/{name}") == archive.read(f"harness/{name}")
 
 
 def test_wheel_says_its_licence_and_its_two_commands(wheel):

@@ -25,6 +25,7 @@ from writeup import (
     naming,
     render,
     resolve,
+    staleness,
     whereabouts,
     write,
 )
@@ -195,8 +196,21 @@ def _summary(
             for ignore, count in silenced.items()
             if count
         ),
+        *_stale(sources, runs),
     ]
     return ", ".join(parts)
+
+
+def _stale(sources: Sources, runs: int) -> Iterator[str]:
+    """How many of the runs are stale, which, and why."""
+    found = staleness.stale_runs(sources.artifacts.values(), sources.today)
+    if found:
+        alike: dict[str, list[str]] = {}
+        for address, why in found.items():
+            alike.setdefault(why.reasons, []).append(address.partition("/")[2])
+        told = ", ".join(f"{' and '.join(names)} ({why})" for why, names in alike.items())
+        are = "is" if len(found) == 1 else "are"
+        yield f"{len(found)} of {_plural(runs, 'run')} {are} stale: {told}"
 
 
 def _plural(count: int, one: str, many: str = "") -> str:

@@ -18,13 +18,15 @@ from writeup import (
     naming,
     predictions,
     source,
+    staleness,
     views,
 )
 from writeup.config import Config
 from writeup.document import Literal, Placed
 from writeup.language import Block
-from writeup.result import Artifact
+from writeup.result import Artifact, Run
 from writeup.sources import Sources
+from writeup.staleness import Stale
 from writeup.told import Told
 
 UNMEASURED = views.Verdict(views.Tone.BLANK, "not measured yet")
@@ -53,8 +55,9 @@ def compose(sources: Sources, told: Mapping[str, Told]) -> Composed:
         for subject, each in told.items()
     }
     tables = {c: dossier.samples_table(a) for c, a in sources.artifacts.items()}
-    pages: list[views.Page] = [_home(sources, told)]
-    pages += [_story(each) for each in told.values()]
+    stale = staleness.stale_runs(sources.artifacts.values(), sources.today)
+    pages: list[views.Page] = [_home(sources, told, stale)]
+    pages += [_story(each, stale) for each in told.values()]
     pages += [
         dossier.page(
             artifact,
@@ -62,6 +65,7 @@ def compose(sources: Sources, told: Mapping[str, Told]) -> Composed:
             tables[commit],
             _citing(told, artifact),
             stories,
+            stale,
         )
         for commit, artifact in sources.artifacts.items()
     ]
@@ -141,7 +145,7 @@ def _block(each: Told, placed: Placed) -> views.Words | views.Block:
 # Pages.
 
 
-def _home(sources: Sources, told: Mapping[str, Told]) -> views.Home:
+def _home(sources: Sources, told: Mapping[str, Told], stale: Mapping[str, Stale]) -> views.Home:
     config = sources.config
     foreseen = [
         prediction
@@ -157,13 +161,13 @@ def _home(sources: Sources, told: Mapping[str, Told]) -> views.Home:
     return views.Home(
         title=config.title,
         description=config.description,
-        stories=tuple(_card(subject, each) for subject, each in told.items()),
-        artifacts=tuple(_shelf(artifact) for artifact in sources.artifacts.values()),
+        stories=tuple(_card(subject, each, stale) for subject, each in told.items()),
+        artifacts=tuple(_shelf(artifact, stale) for artifact in sources.artifacts.values()),
         predictions=tuple(sorted(foreseen, key=predictions.missed, reverse=True)),
     )
 
 
-def _card(subject: str, each: Told) -> views.Card:
+def _card(subject: str, each: Told, stale: Mapping[str, Stale]) -> views.Card:
     setting = each.scene or each.setting
     if setting is None:
         return views.Card(
@@ -181,7 +185,34 @@ def _card(subject: str, each: Told) -> views.Card:
         device=derive.fact(artifact, run.pointer + "/environment/device/name", "device"),
         date=derive.date(artifact, run.pointer + "/started", "start"),
         conditions=_conditions(each),
+        stale=_outdated(each, stale),
     )
+
+
+def _outdated(each: Told, stale: Mapping[str, Stale]) -> views.Verdict | None:
+    """That a story is stale, and why: what several runs have in common is said once."""
+    sentences = dict.fromkeys(
+        sentence
+        for _, run in _runs(each)
+        if run.address in stale
+        for sentence in exhibits.outdated(run, stale[run.address])
+    )
+    if not sentences:
+        return None
+    words: list[views.Piece] = []
+    for sentence in sentences:
+        words += [" ", *sentence] if words else sentence
+    return views.Verdict(views.Tone.UNCLEAR, "stale", tuple(words))
+
+
+def _runs(each: Told) -> Iterator[tuple[Artifact, Run]]:
+    """Every run that the page of a story rests on: that of its blocks first, then those cited."""
+    setting = each.scene or each.setting
+    found = {setting.run.address: (setting.artifact, setting.run)} if setting else {}
+    for resolved in each.resolved.values():
+        for row in resolved.rows:
+            found.setdefault(row.run.address, (row.artifact, row.run))
+    yield from found.values()
 
 
 def _verdict(each: Told) -> views.Verdict:
@@ -205,7 +236,7 @@ def _conditions(each: Told) -> views.Words:
     return tuple(words)
 
 
-def _shelf(artifact: Artifact) -> views.Shelf:
+def _shelf(artifact: Artifact, stale: Mapping[str, Stale]) -> views.Shelf:
     runs = list(artifact.runs.values())
     first = runs[0]
     subjects = sorted({case.subject for run in runs for case in run.cases.values()})
@@ -216,7 +247,19 @@ def _shelf(artifact: Artifact) -> views.Shelf:
         devices=derive.fact(artifact, first.pointer + "/environment/device/name", "device"),
         date=derive.date(artifact, first.pointer + "/started", "start"),
         runs=derive.count([run.address for run in runs], "runs"),
+        stale=_aged(runs, stale),
     )
+
+
+def _aged(runs: list[Run], stale: Mapping[str, Stale]) -> views.Verdict | None:
+    """That the runs of an artifact are stale; how many, where others are not."""
+    old = [run.address for run in runs if run.address in stale]
+    if not old:
+        return None
+    word: views.Words = "stale"
+    if len(old) < len(runs):
+        word = (derive.count(old, "stale runs"), " stale")
+    return views.Verdict(views.Tone.UNCLEAR, word)
 
 
 def _joined(items: list[views.Code]) -> views.Words:
@@ -226,7 +269,7 @@ def _joined(items: list[views.Code]) -> views.Words:
     return tuple(words)
 
 
-def _story(each: Told) -> views.Story:
+def _story(each: Told, stale: Mapping[str, Stale]) -> views.Story:
     setting = each.scene or each.setting
     front = each.story.front
     return views.Story(
@@ -242,20 +285,23 @@ def _story(each: Told) -> views.Story:
             for heading in each.story.headings
             if heading.level == 2
         ),
-        notices=tuple(_notices(each)),
+        notices=tuple(_notices(each, stale)),
         record=views.Link("the record", addresses.result(setting.artifact.commit), setting.run.id)
         if setting
         else None,
     )
 
 
-def _notices(each: Told) -> Iterator[views.Notice]:
-    """What a reader must know first: that nothing is measured, or told, or that it drifted."""
+def _notices(each: Told, stale: Mapping[str, Stale]) -> Iterator[views.Notice]:
+    """What a reader must know first: that nothing is measured, or told; what is stale; drifts."""
     if each.blank:
         text = "Nothing of this story has been measured yet: it is a plan."
         yield views.Notice(text, views.Tone.BLANK)
     if each.setting is not None:
         yield views.Notice(_UNTOLD, views.Tone.BLANK)
+    for artifact, run in _runs(each):
+        if run.address in stale:
+            yield exhibits.stale(artifact, run, stale[run.address])
     setting = each.scene or each.setting
     if setting is not None:
         yield from exhibits.drifts(setting.artifact, setting.run)
@@ -317,7 +363,7 @@ def _source_pages(sources: Sources) -> Iterator[views.Source]:
     used: dict[str, dict[str, list[Artifact]]] = {}
     for artifact in sources.artifacts.values():
         for run in artifact.runs.values():
-            for path, blob in run.raw.get("sources", {}).get("files", {}).items():
+            for path, blob in run.files.items():
                 users = used.setdefault(blob, {}).setdefault(path, [])
                 if artifact not in users:
                     users.append(artifact)

@@ -10,6 +10,7 @@ from writeup import addresses, answers, derive, exhibits, predictions, repeats, 
 from writeup.evidence import Evidence
 from writeup.result import Artifact, Case, Ceiling, Run, Variant
 from writeup.selection import Row
+from writeup.staleness import Stale
 from writeup.strict import Json, pointer
 
 # How a section of the environment is headed, in the order of the page.
@@ -40,14 +41,14 @@ def page(
     samples: bytes,
     cited_by: Iterable[views.Link],
     stories: Mapping[str, views.Link],
+    stale: Mapping[str, Stale],
 ) -> views.Result:
-    """The result page. content is the artifact's file, samples its table of samples."""
+    """The result page. content is the artifact's file, samples its table of samples.
+
+    stale says why of each run that is, by its address.
+    """
     folder = f"results/{artifact.commit}"
-    files = {
-        path: blob
-        for run in artifact.runs.values()
-        for path, blob in run.raw.get("sources", {}).get("files", {}).items()
-    }
+    files = {path: blob for run in artifact.runs.values() for path, blob in run.files.items()}
     return views.Result(
         path=addresses.result(artifact.commit),
         title=("Results of ", derive.short(artifact.commit)),
@@ -68,9 +69,15 @@ def page(
             _download("samples.csv", f"{folder}/samples.csv", "all samples as a table", samples),
         ),
         cited_by=tuple(cited_by),
-        notices=tuple(n for run in artifact.runs.values() for n in exhibits.drifts(artifact, run)),
+        notices=tuple(n for run in artifact.runs.values() for n in _notices(artifact, run, stale)),
         again=tuple(_again(artifact)),
     )
+
+
+def _notices(artifact: Artifact, run: Run, stale: Mapping[str, Stale]) -> Iterator[views.Notice]:
+    if run.address in stale:
+        yield exhibits.stale(artifact, run, stale[run.address])
+    yield from exhibits.drifts(artifact, run)
 
 
 _COMPARED = (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from writeup import addresses, derive, quantity, roofline, views
 from writeup.result import Artifact, Ceiling, Run, Variant
 from writeup.selection import Row
 from writeup.sentences import told_verdict
+from writeup.staleness import Stale
 from writeup.stats import Verdict
 from writeup.strict import pointer
 
@@ -63,7 +64,7 @@ def ceiling(of: Ceiling) -> views.Measured:
 def source(run: Run, variant: Variant) -> views.Link | None:
     """The page of a variant's file as it was measured."""
     file = variant.raw.get("file")
-    blob = run.raw.get("sources", {}).get("files", {}).get(file)
+    blob = run.files.get(str(file))
     if blob is None:
         return None
     name = derive.name(run.commit, str(file))
@@ -119,6 +120,47 @@ def drifts(artifact: Artifact, run: Run) -> tuple[views.Notice, ...]:
             )
             found.append(views.Notice(words))
     return tuple(found)
+
+
+def stale(artifact: Artifact, run: Run, why: Stale) -> views.Notice:
+    """What a reader must know of a stale run before its numbers: which files, and what else."""
+    words: list[views.Piece] = ["The numbers of run ", _linked(artifact, run), " are stale."]
+    for sentence in _outdated(run, why):
+        words += [" ", *sentence]
+    if why.raised:
+        protocol = derive.fact(artifact, run.pointer + "/protocol", "protocol of the harness")
+        words += [" The way of measuring has changed since protocol ", protocol, "."]
+        words += [f" {reason}" for reason in why.raised]
+    return views.Notice(tuple(words))
+
+
+def outdated(run: Run, why: Stale) -> tuple[tuple[views.Piece, ...], ...]:
+    """The same in short: sentences that are alike for runs that are stale alike."""
+    raised = [("The way of measuring has changed since.",)] if why.raised else []
+    return (*_outdated(run, why), *raised)
+
+
+def _outdated(run: Run, why: Stale) -> Iterator[tuple[views.Piece, ...]]:
+    """A sentence of the kernel files that changed, and one of those that are gone."""
+    if why.changed:
+        one = " has changed since it was measured."
+        several = " have changed since they were measured."
+        yield (*_listed(run, why.changed), several if why.changed[1:] else one)
+    if why.gone:
+        yield (*_listed(run, why.gone), " are gone." if why.gone[1:] else " is gone.")
+
+
+def _listed(run: Run, paths: Sequence[str]) -> Iterator[views.Piece]:
+    """Files of a run, each a link to what was measured."""
+    for index, path in enumerate(paths):
+        if index:
+            yield " and " if index == len(paths) - 1 else ", "
+        name = views.Code(derive.name(run.commit, path))
+        yield views.Link(name, addresses.source(run.files[path]))
+
+
+def _linked(artifact: Artifact, run: Run) -> views.Link:
+    return views.Link(named(artifact, run.id), addresses.result(artifact.commit), run.id)
 
 
 def reach(headline: Row, baseline: Row) -> tuple[views.Piece, ...]:

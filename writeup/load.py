@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from stat import S_ISREG
 from types import MappingProxyType
 from urllib.parse import unquote
 
-from writeup import result
+from writeup import resources, result, staleness
 from writeup.config import Config
 from writeup.document import Story, parse_story
 from writeup.errors import Problem, Problems
 from writeup.result import Artifact
 from writeup.sources import Sources
+from writeup.staleness import Today
 
 STORY = "story.md"
 OBJECTS = "objects"
@@ -61,6 +63,7 @@ def load(config: Config) -> Sources:
     artifacts, contents = _artifacts(reader, config.root / config.results, objects, faulty)
     stories = _stories(reader, config)
     images = _images(reader, stories)
+    today = _today(reader, config, artifacts)
     problems = [*reader.problems, *(p for s in stories.values() for p in s.problems)]
     if config.source:
         reader.read(config.root / config.source, "bad-config")
@@ -72,6 +75,7 @@ def load(config: Config) -> Sources:
         contents=MappingProxyType(contents),
         objects=MappingProxyType(objects),
         images=MappingProxyType(images),
+        today=today,
         inputs=MappingProxyType(dict(sorted(reader.inputs.items()))),
         problems=tuple(sorted(set(problems))),
     )
@@ -166,6 +170,34 @@ def _objects(reader: _Reader, folder: Path) -> tuple[dict[str, bytes], set[str]]
             hint = "take the file from the history again; measured sources are never edited"
             reader.problems.append(Problem(reader.name(path), 0, 0, "bad-artifact", message, hint))
     return found, faulty
+
+
+def _today(reader: _Reader, config: Config, artifacts: Mapping[str, Artifact]) -> Today:
+    """The kernel files that runs loaded as they lie here now, and today's ways of measuring."""
+    runs = [run for artifact in artifacts.values() for run in artifact.runs.values()]
+    loaded = {path for run in runs for path in run.files}
+    files: dict[str, frozenset[str]] = {}
+    for path in staleness.kernel_files(loaded, config.kernels):
+        here = reader.root / path
+        if not _is_within(here, reader.root):
+            files[path] = staleness.GONE
+            continue
+        content = reader.read(here, "bad-story")
+        if content is not None:
+            files[path] = staleness.ids(content)
+    numbered = staleness.protocols(resources.protocols().read_bytes())
+    return Today(MappingProxyType(files), MappingProxyType(numbered))
+
+
+def _is_within(path: Path, root: Path) -> bool:
+    """Whether a path that a record names is a file of the project today.
+
+    It may be any: one that no file can have (too long) is not there either.
+    """
+    try:
+        return S_ISREG(path.stat().st_mode) and path.resolve().is_relative_to(root)
+    except OSError:
+        return False
 
 
 def _missing(

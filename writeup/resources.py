@@ -1,4 +1,4 @@
-"""Where the files that travel with the program lie: theme, scaffold and schema.
+"""Where the files that travel with the program lie: theme, scaffold, schema and protocols.
 
 In a wheel they stand inside this package; in a checkout (and so in an editable install)
 beside it. Nothing is ever looked for in the project that is being built.
@@ -21,6 +21,11 @@ def schema() -> Path:
     return _either(
         _PACKAGE / "result.schema.json", _PACKAGE.parent / "harness" / "result.schema.json"
     )
+
+
+def protocols() -> Path:
+    """The numbered ways of measuring, by kind of device."""
+    return _either(_PACKAGE / "protocols.json", _PACKAGE.parent / "harness" / "protocols.json")
 
 
 def _either(packed: Path, checkout: Path) -> Path:

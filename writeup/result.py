@@ -202,6 +202,12 @@ class Run:
         """The name the device gives itself."""
         return str(self.environment["device"]["name"])
 
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Blob ids of the project's files that the run loaded, by path."""
+        found: Mapping[str, str] = self.raw.get("sources", {}).get("files", {})
+        return found
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Artifact:

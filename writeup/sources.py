@@ -9,6 +9,7 @@ from writeup.config import Config
 from writeup.document import Story
 from writeup.errors import Problem
 from writeup.result import Artifact
+from writeup.staleness import Today
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,8 @@ class Sources:
 
     stories are by subject, artifacts by commit with their files in contents, objects (sources
     as they were measured) by blob id. images are those that stories show, by their place on
-    the site. inputs holds the SHA-256 of every file read.
+    the site. today is what runs are held against to be told stale. inputs holds the SHA-256
+    of every file read.
     """
 
     config: Config
@@ -26,5 +28,6 @@ class Sources:
     contents: Mapping[str, bytes]
     objects: Mapping[str, bytes]
     images: Mapping[str, bytes]
+    today: Today
     inputs: Mapping[str, str]
     problems: tuple[Problem, ...]

@@ -475,7 +475,7 @@ Body: TypeAlias = "Callable[[Pen], str]"
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A story on the home page."""
+    """A story on the home page. `stale` says so, and why, where its numbers are."""
 
     title: Words
     page: str
@@ -484,11 +484,12 @@ class Card:
     device: Words = ""
     date: Words = ""
     conditions: Words = ""
+    stale: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """An artifact on the home page."""
+    """An artifact on the home page. `stale` says that its runs are, or how many of them."""
 
     commit: Words
     page: str
@@ -496,6 +497,7 @@ class Shelf:
     devices: Words
     date: Words
     runs: Words
+    stale: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True)

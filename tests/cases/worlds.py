@@ -14,8 +14,8 @@ another name (`rename`). Any other file of an overlay stands in the world as it 
 is the passing world.
 
 What is expected is written by hand, from what the rule says. `python -m tests.cases.worlds`
-makes the base's results again and shows where a world prints something else than expected;
-it writes no expectation.
+makes the base's results and kernel files again, and shows where a world prints something else
+than expected; it writes no expectation.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ CASES = Path(__file__).parent
 BASE = CASES / "base"
 EDITS = "edits.toml"
 EXPECTED = "expected.txt"
+KERNELS = "kernels/"
 STORY = "kernels/softmax/story.md"
 
 # Six blocks are the fewest that have a band. `unrolled` is as fast as the baseline, and
@@ -56,6 +57,14 @@ EFFECTS = {"unrolled": 1.0, "borderline": 1.01}
 def base_artifact() -> tuple[dict[str, Any], dict[str, bytes]]:
     """The artifact of the base world, with its objects."""
     return minimal_artifact(variants=VARIANTS, effects=EFFECTS, blocks=6, samples=2)
+
+
+def base_kernels() -> dict[str, bytes]:
+    """The kernel files of the base world by path: today's are those that were measured."""
+    artifact, objects = base_artifact()
+    (run,) = artifact["runs"].values()
+    files = run["sources"]["files"]
+    return {path: objects[blob] for path, blob in files.items() if path.startswith(KERNELS)}
 
 
 def names() -> list[str]:
@@ -142,6 +151,7 @@ def _compare() -> None:
 
     shutil.rmtree(BASE / "results", ignore_errors=True)
     write_results(BASE / "results", *base_artifact())
+    lay(BASE, base_kernels())
     for name in names():
         overlay = CASES / name / "fails"
         with TemporaryDirectory() as folder:

@@ -52,6 +52,8 @@ def test_the_base_world_is_what_its_generator_makes():
     assert {p: c for p, c in base.items() if p.startswith("results/objects/")} == {
         f"results/objects/{name}": content for name, content in objects.items()
     }
+    kernels = {p: c for p, c in base.items() if p.startswith(worlds.KERNELS)}
+    assert kernels == {**worlds.base_kernels(), worlds.STORY: base[worlds.STORY]}
 
 
 def test_nothing_is_wrong_with_the_base_world(passing):

@@ -80,7 +80,7 @@ def test_the_counts_are_derived_again_from_the_raw_samples(effect):
 def test_the_result_page_lists_what_did_not_come_out_alike():
     artifact, document = measured_twice(effects={"chunked": 0.5})
     content = json.dumps(document).encode()
-    page = dossier.page(artifact, content, dossier.samples_table(artifact), (), {})
+    page = dossier.page(artifact, content, dossier.samples_table(artifact), (), {}, {})
     [again] = page.again
     expected = [one for one in compared(artifact) if one.outcome is not repeats.Outcome.ALIKE]
     assert len(again.rows) == len(expected) > 0
@@ -89,4 +89,4 @@ def test_the_result_page_lists_what_did_not_come_out_alike():
 def test_a_single_run_has_nothing_to_be_compared_with():
     document, _ = minimal_artifact()
     artifact = result.parse(json.dumps(document).encode(), f"{COMMIT}.json")
-    assert dossier.page(artifact, b"{}", b"", (), {}).again == ()
+    assert dossier.page(artifact, b"{}", b"", (), {}, {}).again == ()

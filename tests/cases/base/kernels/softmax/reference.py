@@ -1,0 +1,5 @@
+"""The plain truth."""
+import torch
+
+def softmax(x):
+    return torch.softmax(x, dim=-1)
