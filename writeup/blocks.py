@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from writeup import answers, derive, dossier, exhibits, predictions, roofs, sentences, views
+from writeup.errors import WriteupError
 from writeup.evidence import Evidence
 from writeup.language import BlockName
 from writeup.result import Artifact, Case
@@ -64,12 +65,16 @@ def _beside(scene: Scene, case: Case, mode: str, variant: str) -> Row | None:
     return Row(scene.artifact, scene.run, case, found, found.timings.get(mode))
 
 
+class Lacking(WriteupError):
+    """A part cannot be made of this record; the message is a sentence."""
+
+
 def roofline(scene: Scene) -> views.RooflineBlock:
-    """The ceilings measured in the run, and every variant under them."""
+    """The ceilings measured in the run, and every variant under them. Raises Lacking."""
     above = roofs.over(scene.run, scene.case, scene.mode)
     artifact = scene.artifact
     if above.memory is None or above.compute is None:
-        raise LookupError("the run measured no ceilings for this case and mode")
+        raise Lacking("The run measured no ceilings for this case and mode.")
     ceilings = [
         views.Ceiling(
             ("memory, ", views.Code(derive.name(artifact.commit, above.memory.id))),

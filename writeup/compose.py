@@ -134,7 +134,11 @@ def _body(each: Told, pen: views.Pen) -> str:
 def _block(each: Told, placed: Placed) -> views.Words | views.Block:
     if isinstance(placed.citation, Block):
         if each.scene is not None:
-            return blocks.MAKERS[placed.citation.name](each.scene)
+            # What a part lacks is a problem already, which a relaxed build carries.
+            try:
+                return blocks.MAKERS[placed.citation.name](each.scene)
+            except blocks.Lacking as lacking:
+                return str(lacking)
         if each.setting is not None:
             return blocks.BARE_MAKERS[placed.citation.name](each.setting)
         return "This part is written when something has been measured."

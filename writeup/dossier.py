@@ -350,7 +350,7 @@ def _mistake(artifact: Artifact, where: str, name: str, held: Mapping[str, Json]
         place=tuple(place),
         before=fact("before"),
         after=fact("after"),
-        passes=fact("passes"),
+        passes=fact("passes") if "passes" in held else "",
         fails=fact("fails"),
         status=views.Verdict(views.Tone.OK if caught else views.Tone.FAILED, word),
         error=fact("error") if "error" in held else "",
@@ -406,8 +406,8 @@ def _case_facts(artifact: Artifact, case: Case) -> Iterator[views.Fact]:
         value = derive.listed(artifact, case.pointer + pointer("strides", name), "strides")
         yield views.Fact(f"strides of {name}", value)
     if "inputs" in raw:
-        words = (fact("inputs", "distribution"), ", seed ", fact("inputs", "seed"))
-        yield views.Fact("inputs", words)
+        seed = (", seed ", fact("inputs", "seed")) if "seed" in raw["inputs"] else ()
+        yield views.Fact("inputs", (fact("inputs", "distribution"), *seed))
     if "tolerance" in raw:
         both = ("absolute ", fact("tolerance", "atol"), ", relative ", fact("tolerance", "rtol"))
         yield views.Fact("tolerance", both)
@@ -531,14 +531,14 @@ def _timing(row: Row, baseline: Row | None, unit: str | None) -> views.TimingRow
 
 def _fraction(row: Row) -> views.Words:
     """The share of the matched copy; of the memory ceiling where there was no such copy."""
+    if "bytes" not in row.case.work:
+        return ""
     copy = row.case.matched_copy
     beside = row.beside(copy) if copy and copy is not row.variant else None
     if beside is not None:
         return derive.of_copy(row, beside)
     memory = roofs.over(row.run, row.case, row.mode).memory
-    if memory is None or "bytes" not in row.case.work:
-        return ""
-    return derive.of_ceiling(row, memory)
+    return derive.of_ceiling(row, memory) if memory is not None else ""
 
 
 def _strip(row: Row, unit: str | None) -> views.Strip:
