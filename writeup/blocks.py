@@ -75,6 +75,8 @@ def roofline(scene: Scene) -> views.RooflineBlock:
     artifact = scene.artifact
     if above.memory is None or above.compute is None:
         raise Lacking("The run measured no ceilings for this case and mode.")
+    if not {"bytes", "flops"} <= scene.case.work.keys():
+        raise Lacking("The work of this case was not counted.")
     ceilings = [
         views.Ceiling(
             ("memory, ", views.Code(derive.name(artifact.commit, above.memory.id))),

@@ -35,11 +35,13 @@ def _processes(run: Mapping[str, Json], place: Place) -> Iterator[Finding]:
     for name, process in run.get("processes", {}).items():
         if "leg" in process and process["leg"] not in legs:
             yield Finding((*place, "processes", name, "leg"), _unknown("leg", process["leg"]))
+    controls = run.get("controls", {})
+    for mode, floor in controls.get("floor", {}).items():
+        yield from _known(run, floor["samples"], (*place, "controls", "floor", mode, "samples"))
     for kind in ("floor", "calibration"):
-        for name, control in run.get("controls", {}).get(kind, {}).items():
-            where = (*place, "controls", kind, name, "samples")
-            yield from _known(run, control["samples"], where)
+        for name, control in controls.get(kind, {}).items():
             if not control["samples"]:
+                where = (*place, "controls", kind, name, "samples")
                 yield Finding(where, "a control without a sample")
     for name, ceiling in run.get("ceilings", {}).items():
         for probe_id, probe in ceiling["probes"].items():

@@ -43,13 +43,14 @@ def root(tmp_path_factory):
     return worlds.lay(tmp_path_factory.mktemp("world"), FULL)
 
 
-def test_the_record_has_fields_of_every_part():
+def test_the_record_is_whole_and_has_fields_of_every_part(root):
+    assert not build.build(build.configuration(root)).problems
     assert len(KINDS) > 250
 
 
-@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
 @pytest.mark.parametrize("path", KINDS.values(), ids=["/".join(map(str, k)) for k in KINDS])
-def test_a_record_without_a_field_ends_in_a_site_or_in_words(root, path, relaxed):
+def test_a_record_without_a_field_ends_in_a_site_or_in_words(root, path):
+    """In relaxed mode, which goes on where a strict build stops with its problems."""
     document = copy.deepcopy(DOCUMENT)
     *above, last = path
     holder = document
@@ -59,4 +60,4 @@ def test_a_record_without_a_field_ends_in_a_site_or_in_words(root, path, relaxed
     (root / ARTIFACT).write_text(json.dumps(document))
     # Whatever else is raised fails the test with its traceback.
     with suppress(WriteupError):
-        build.build(build.configuration(root, relaxed=relaxed))
+        build.build(build.configuration(root, relaxed=True))
