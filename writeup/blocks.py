@@ -136,6 +136,9 @@ def _number(evidence: Evidence) -> float:
 
 
 def _copy(scene: Scene) -> Row | None:
+    """The copy of the case's own bytes in the scene's rounds, where those were counted."""
+    if "bytes" not in scene.case.work:
+        return None
     copy = scene.case.matched_copy
     return scene.headline.beside(copy) if copy else None
 
